@@ -90,7 +90,7 @@ class CallPlanner {
 
   void tryConverting(TensorId t, Trial& best) const {
     Trial trial = best;
-    trial.call.problem.formats[static_cast<std::size_t>(t)] = coreFormat(t);
+    trial.call.problem.formats[static_cast<std::size_t>(t)] = coreFormat(request_.problem, t);
     trial.call.converted.push_back(t);
     if (!plan(trial, [&](Pass g) { return reads(g, t); }).ok()) return;
     trial.call.predictedCycles += conversionCycles(request_.problem, t, machine_) / machine_.cores;

@@ -13,6 +13,7 @@
 
 #include "algorithms/lower.h"
 #include "cubejit/float_mode.h"
+#include "cubejit/index_map.h"
 #include "runtime/backends.h"
 #include "runtime/compile.h"
 #include "runtime/diagnose/follow.h"
@@ -265,7 +266,8 @@ Status Session::status() const {
 }
 
 Compiled Session::compile(const Problem& problem, PassMask passes, WeightsUse weights) {
-  return asked(*this, Stage::kProblem, [&] { return state_->findOrGenerate(seenBy(problem, passes), passes, weights); });
+  return asked(*this, Stage::kProblem,
+               [&] { return state_->findOrGenerate(seenBy(problem, passes), passes, weights); });
 }
 
 Compiled Session::compile(const CompileRequest& request) {
@@ -300,6 +302,7 @@ Result<PlanReport> Session::plan(const Problem& given, Pass pass, bool explain) 
       choice.cost = planCost(problem, report.plan, machine);
     }
     report.singleShape = singleShapeOf(problem, report.plan);
+    report.copies = copiesOf(problem, report.plan);
     report.predictedCycles = choice.cost.totalCycles;
     report.bound = choice.cost.bound;
     for (const Candidate& c : choice.considered) {
@@ -321,6 +324,10 @@ Result<CallReport> Session::planCall(const CompileRequest& request) const {
     CallReport report;
     report.plans = call.interleaving.plans;
     report.converted = call.converted;
+    for (const TensorId t : call.converted) report.copies.push_back({t, formatBytes(call.problem, t)});
+    for (const TilingPlan& plan : call.interleaving.plans) {
+      for (const TensorCopy& copy : copiesOf(call.problem, plan)) report.copies.push_back(copy);
+    }
     report.interleaves = lowered.together.has_value();
     report.workspaceBytes = static_cast<std::size_t>(workspaceOf(lowered).on(threadsOf(state_->options)));
     return report;

@@ -89,13 +89,19 @@ Error noPlan(const Problem& problem, Pass pass, const std::vector<Candidate>& re
 }  // namespace
 
 double conversionCycles(const Problem& problem, TensorId t, const Machine& machine) {
-  const auto outside = static_cast<double>(formatBytes(problem, t));
+  auto outside = static_cast<double>(formatBytes(problem, t));
   const TensorFormat f = formatOf(problem, t);
-  const double elements = static_cast<double>(outside) / static_cast<double>(byteSize(f.dtype));
-  const double bytes = outside + elements * 4;
-  const std::int64_t together =  // of a blocked tensor only a block's channels move at once
-      f.layout == Layout::kNdc1hwc0 ? std::min<std::int64_t>(machine.isa.lanes(), f.blockChannels())
-                                    : machine.isa.lanes();
+  std::int64_t together = machine.isa.lanes(), inside = 4;
+  if (f.layout == Layout::kNdc1hwc0)
+    together = std::min(together, f.blockChannels());  // only a block's channels move at once
+  if (f.strided() && isActivation(t)) {
+    const std::int64_t elements = isOfOutput(t) ? yElements(problem) : xElements(problem);
+    outside = static_cast<double>(elements * byteSize(f.dtype));
+    inside = byteSize(coreFormat(problem, t).dtype);
+    if (conv_view_detail::gapsOf(problem, t).apart) together = 1;  // elements move one by one
+  }
+  const double elements = outside / static_cast<double>(byteSize(f.dtype));
+  const double bytes = outside + elements * static_cast<double>(inside);
   return bytes / bytesPerCycle(machine, bytes, true) + elements / static_cast<double>(together) * 4;
 }
 
@@ -108,6 +114,26 @@ PlanCost planCost(const Problem& problem, const TilingPlan& plan, const Machine&
   cost.moveCycles += conversions;
   cost.totalCycles += conversions / machine.cores;
   return cost;
+}
+
+std::vector<TensorCopy> copiesOf(const Problem& problem, const TilingPlan& plan) {
+  if (plan.is<CubePlan>()) return {};
+  std::vector<TensorCopy> copies;
+  if (plan.pass == Pass::kY) {
+    copies = copiesOf(adjointOf(problem), asData(plan));
+    for (TensorCopy& copy : copies) {
+      if (copy.tensor != TensorId::kW) copy.tensor = copy.tensor == TensorId::kDy ? TensorId::kX : TensorId::kY;
+    }
+    return copies;
+  }
+  const Problem core = coreProblem(problem, plan);
+  const PassTensors tensors = tensorsOf(plan.pass);
+  for (std::size_t i = 0; i < tensors.count; ++i) {
+    const TensorId t = tensors.ids[i];
+    if (isReordered(plan.reorders, t) && (i == 0 || t != tensors.ids[i - 1]))
+      copies.push_back({t, formatBytes(core, t)});
+  }
+  return copies;
 }
 
 Mkn singleShapeOf(const Problem& problem, const TilingPlan& plan) {

@@ -37,6 +37,9 @@ double conversionCycles(const Problem& problem, TensorId t, const Machine& machi
 /// What the cost model expects of a legal plan.
 PlanCost planCost(const Problem& problem, const TilingPlan& plan, const Machine& machine);
 
+/// The copies of whole tensors that a run of a legal plan makes: of operands before it computes, of the result until it is done.
+std::vector<TensorCopy> copiesOf(const Problem& problem, const TilingPlan& plan);
+
 /// What a task of the plan works on in the GEMM view, for people.
 Mkn singleShapeOf(const Problem& problem, const TilingPlan& plan);
 

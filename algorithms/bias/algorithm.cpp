@@ -2,6 +2,7 @@
 //
 // Decides what a bias gradient reads, and which plans of it are looked at.
 #include "algorithms/bias/bias.h"
+#include "algorithms/bias/lower/parts.h"
 #include "algorithms/kit/candidates.h"
 #include "algorithms/kit/reorder.h"
 #include "algorithms/table.h"
@@ -9,16 +10,21 @@
 namespace cubejit {
 namespace {
 
-// dy dense, in any layout and type.
+// dy of any type, in any layout, but for strided ones of more runs of pixels than lists should hold.
 bool takesTensor(const Problem& p, TensorId t) {
-  return isCore(p, t) || (t == TensorId::kDy && !formatOf(p, t).strided());
+  constexpr std::int64_t kMostRuns = 1 << 16;
+  if (t != TensorId::kDy || !formatOf(p, t).strided()) return t == TensorId::kDy || isCore(p, t);
+  const ConvView v = makeConvView(p, Pass::kDb);
+  const TensorView& y = v.bigIsX ? v.small : v.big;
+  return pixelRunCount(y, v.batch) <= kMostRuns;
 }
 
 struct Bias {
   using Plan = BiasPlan;
   static constexpr const char* kPurpose = "db";
   static std::vector<CandidatesOf<Plan>> candidates(const Problem& asked, const Machine& machine) {
-    return fewAndAll<Plan>(asked, machine, [&](TensorId t) { return takesTensor(asked, t); }, biasCandidates);
+    return fewAndAll<Plan>(
+        asked, machine, [&](TensorId t) { return takesTensor(asked, t); }, biasCandidates);
   }
   static bool takes(const Problem& p, const Plan&, TensorId t) { return takesTensor(p, t); }
   static constexpr auto rules = biasRules;

@@ -8,7 +8,7 @@
 namespace cubejit {
 namespace {
 
-bool takesOperand(const Problem& p, TensorId t) { return isCore(p, t) || isDenseInWholeBlocks(p, t); }
+bool takesOperand(const Problem& p, TensorId t) { return isCore(p, t) || isInWholeBlocks(p, t); }
 
 // Sums over lanes leave through a panel of f32.
 bool takesBeforeSums(const Problem& p, TensorId t) { return t == TensorId::kDx ? isCore(p, t) : takesOperand(p, t); }

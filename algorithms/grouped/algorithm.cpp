@@ -9,7 +9,7 @@
 namespace cubejit {
 namespace {
 
-// Dense activations of any type, plain or channels-last, through panels where need be; blocked ones where they lie, if blocks hold whole
+// Activations of any type, plain or channels-last, through panels where need be; blocked ones where they lie, if blocks hold whole
 // groups (dx of several channels a group: and the last block is full), but for HF32, whose operands are rounded when they are converted.
 bool takesActivation(const Problem& p, TensorId t) {
   if (isPlainOrChannelsLast(p, t)) return true;
@@ -26,7 +26,7 @@ bool takesTensor(const Problem& p, TensorId t) { return isCore(p, t) || takesAct
 
 // Pairs of weights are packed.
 bool takesForPairs(const Problem& p, TensorId t) {
-  return takesTensor(p, t) || (t == TensorId::kW && isDenseInWholeBlocks(p, t));
+  return takesTensor(p, t) || (t == TensorId::kW && isInWholeBlocks(p, t));
 }
 
 struct GroupedData {
@@ -57,7 +57,8 @@ struct GroupedWeights {
   using Plan = GroupedWeightsPlan;
   static constexpr const char* kPurpose = "depthwise and small groups";
   static std::vector<CandidatesOf<Plan>> candidates(const Problem& asked, const Machine& machine) {
-    return fewAndAll<Plan>(asked, machine, [&](TensorId t) { return takesTensor(asked, t); }, groupedWeightsCandidates);
+    return fewAndAll<Plan>(
+        asked, machine, [&](TensorId t) { return takesTensor(asked, t); }, groupedWeightsCandidates);
   }
   static bool takes(const Problem& p, const Plan&, TensorId t) { return takesTensor(p, t); }
   static void rules(const Problem& core, const Plan& plan, const Machine& machine, Rules& rules) {

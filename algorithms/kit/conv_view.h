@@ -4,12 +4,15 @@
 // Every convolution relates a `small` tensor (positions o) to a `big` one (positions i) by  i = o*stride + k*dilation - pad.
 // Ordinary: big = x, small = y. Transposed: big = y, small = x. Weights are [small channel][big channel / groups][taps] in both.
 // Pointwise problems (1x1, stride 1, no padding) are presented as one line of pixels.
+// A strided activation is channels-last or plain with gaps if its channels, or the pixels of a row, are neighbours; any other one lies in
+// blocks of one channel.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
 #include "algorithms/kit/chains.h"
+#include "cubejit/index_map.h"
 #include "cubejit/problem.h"
 
 namespace cubejit {
@@ -27,10 +30,11 @@ struct TensorView {
   std::int64_t channels = 1;  ///< per group
   Dhw extent;
   std::int64_t nStride = 0, cStride = 0, dStride = 0, hStride = 0, wStride = 0;
-  bool channelsLast = false;  ///< cStride is one element, pixels follow each other
+  bool channelsLast = false;  ///< cStride is one element
   DType dtype = DType::kF32;
   std::int64_t c0 = 0, blockStride = 0;  ///< NDC1HWC0: channels of a block (0: not blocked), bytes between blocks
-  std::int64_t bytes = 0;
+  std::int64_t bytes = 0;                ///< of its elements, and of what fills up blocks
+  std::int64_t span = 0;                 ///< from its first element to behind its last one: of its buffer
   std::int64_t strideOf(int axis) const { return axis == 0 ? dStride : axis == 1 ? hStride : wStride; }
   ChannelPitch channelPitch() const { return {cStride, c0, blockStride}; }
   /// Bytes from channel 0 to channel `c`.
@@ -106,7 +110,7 @@ inline TensorView makeTensor(std::int64_t batch, std::int64_t channels, std::int
     t.blockStride = extent.h * t.hStride;
     t.dStride = (cTotal + t.c0 - 1) / t.c0 * t.blockStride;
     t.nStride = extent.d * t.dStride;
-    t.bytes = batch * t.nStride;
+    t.bytes = t.span = batch * t.nStride;
     return t;
   }
   t.channelsLast = format.layout == Layout::kNdhwc || single;
@@ -116,8 +120,63 @@ inline TensorView makeTensor(std::int64_t batch, std::int64_t channels, std::int
   t.hStride = extent.w * inner;
   t.dStride = extent.h * t.hStride;
   t.nStride = cTotal * extent.volume() * elementBytes;
-  t.bytes = batch * t.nStride;
+  t.bytes = t.span = batch * t.nStride;
   return t;
+}
+
+/// Bytes between neighbours of a strided activation. Axes of one element lie as if there were a neighbour behind what is inside of them.
+struct Gaps {
+  std::int64_t n = 0, c = 0, d = 0, h = 0, w = 0;
+  bool channelsLast = false, apart = false;  ///< apart: neither channels nor pixels are neighbours
+  bool pixelsFollow = false;                 ///< all of an image are equally far apart
+  bool imagesFollow = false;                 ///< and so are those of all images
+};
+
+inline Gaps gapsOf(const Problem& p, TensorId t) {
+  const TensorFormat f = formatOf(p, t);
+  const Dhw& e = isOfOutput(t) ? p.out : p.in;
+  const std::int64_t bytes = byteSize(f.dtype), channels = isOfOutput(t) ? p.cout : p.cin;
+  const auto stride = [&](std::size_t axis) { return f.strides[axis] * bytes; };
+  Gaps g;
+  g.c = channels > 1 ? stride(1) : bytes;
+  g.w = e.w > 1 ? stride(4) : e.h > 1 ? stride(3) : e.d > 1 ? stride(2) : p.batch > 1 ? stride(0) : bytes;
+  g.h = e.h > 1 ? stride(3) : e.w * g.w;
+  g.d = e.d > 1 ? stride(2) : e.h * g.h;
+  g.n = p.batch > 1 ? stride(0) : e.d * g.d;
+  g.channelsLast = g.c == bytes && (channels > 1 || g.w != bytes);
+  g.apart = !g.channelsLast && g.w != bytes;
+  g.pixelsFollow = g.h == e.w * g.w && g.d == e.h * g.h;
+  g.imagesFollow = g.channelsLast && g.pixelsFollow && g.n == e.d * g.d;
+  return g;
+}
+
+/// `extent`: as the view has it.
+inline TensorView makeStrided(const Problem& p, TensorId id, const ConvView& v, const Dhw& extent) {
+  const Gaps g = gapsOf(p, id);
+  TensorView t;
+  t.dtype = formatOf(p, id).dtype;
+  const std::int64_t channels = isOfOutput(id) ? p.cout : p.cin, bytes = byteSize(t.dtype);
+  t.channels = channels / p.groups;
+  t.extent = extent;
+  t.channelsLast = g.channelsLast;
+  t.cStride = g.apart ? bytes : g.c;
+  t.c0 = g.apart ? 1 : 0;
+  t.blockStride = g.apart ? g.c : 0;
+  t.wStride = g.w;
+  t.hStride = v.line ? extent.w * g.w : g.h;
+  t.dStride = v.line ? extent.h * t.hStride : g.d;
+  t.nStride = g.n;
+  t.bytes = v.batch * channels * extent.volume() * bytes;
+  t.span = formatBytes(p, id);
+  return t;
+}
+
+inline bool pixelsFollow(const Problem& p, TensorId t) {
+  return !formatOf(p, t).strided() || gapsOf(p, t).pixelsFollow;
+}
+inline bool imagesFollow(const Problem& p, TensorId t) {
+  const TensorFormat f = formatOf(p, t);
+  return f.strided() ? gapsOf(p, t).imagesFollow : f.layout == Layout::kNdhwc;
 }
 
 inline bool isPointwise(const Problem& p) {
@@ -137,7 +196,7 @@ inline void moveLineToH(Dhw& v, std::int64_t neutral) {
 
 }  // namespace conv_view_detail
 
-/// The view of a gradient of a legal problem whose activations are dense.
+/// The view of a gradient of a legal problem.
 /// `lineOnH` prefetches for a line (if the problem is one) to lie on H.
 inline ConvView makeConvView(const Problem& p, Pass pass, bool lineOnH = false) {
   namespace detail = conv_view_detail;
@@ -149,14 +208,15 @@ inline ConvView makeConvView(const Problem& p, Pass pass, bool lineOnH = false) 
   v.dilation = p.dilation;
   v.pad = p.padBefore;
   v.bigIsX = !p.transposed;
-  const TensorFormat ofX = formatOf(p, pass == Pass::kDx ? TensorId::kDx : TensorId::kX),
-                     ofY = formatOf(p, TensorId::kDy);
+  const TensorId xId = pass == Pass::kDx ? TensorId::kDx : TensorId::kX, yId = TensorId::kDy;
+  const TensorFormat ofX = formatOf(p, xId), ofY = formatOf(p, yId);
   Dhw in = p.in, out = p.out;
   v.line = detail::isLine(p);
   // Planes of blocked tensors do not follow each other.
   const bool blocked = ofX.layout == Layout::kNdc1hwc0 || ofY.layout == Layout::kNdc1hwc0;
-  if (detail::isPointwise(p) && p.batch > 0 && !(blocked && p.in.d > 1)) {
-    const bool imagesTouch = ofX.layout == Layout::kNdhwc && ofY.layout == Layout::kNdhwc;
+  if (detail::isPointwise(p) && p.batch > 0 && !(blocked && p.in.d > 1) && detail::pixelsFollow(p, xId) &&
+      detail::pixelsFollow(p, yId)) {
+    const bool imagesTouch = detail::imagesFollow(p, xId) && detail::imagesFollow(p, yId);
     in = out = Dhw{1, 1, p.in.volume() * (imagesTouch ? p.batch : 1)};
     if (imagesTouch) v.batch = 1;
     v.line = true;
@@ -171,8 +231,10 @@ inline ConvView makeConvView(const Problem& p, Pass pass, bool lineOnH = false) 
     if ((v.bigIsX ? out : in)[a] == 1) v.stride[a] = std::min(v.stride[a], (v.bigIsX ? in : out)[a]);
     if (v.kernel[a] == 1) v.dilation[a] = 1;
   }
-  const TensorView x = detail::makeTensor(v.batch, p.cin, p.groups, in, ofX);
-  const TensorView y = detail::makeTensor(v.batch, p.cout, p.groups, out, ofY);
+  const TensorView x =
+      ofX.strided() ? detail::makeStrided(p, xId, v, in) : detail::makeTensor(v.batch, p.cin, p.groups, in, ofX);
+  const TensorView y =
+      ofY.strided() ? detail::makeStrided(p, yId, v, out) : detail::makeTensor(v.batch, p.cout, p.groups, out, ofY);
   v.big = v.bigIsX ? x : y;
   v.small = v.bigIsX ? y : x;
   return v;

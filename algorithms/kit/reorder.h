@@ -4,6 +4,7 @@
 // Leaves the conversions around it to algorithms/kit/lower/reorder.
 #pragma once
 
+#include "algorithms/kit/conv_view.h"
 #include "algorithms/kit/weight_order.h"
 #include "cubejit/plan.h"
 #include "cubejit/problem.h"
@@ -21,34 +22,39 @@ inline PassTensors tensorsOf(Pass g) {
   return {{TensorId::kDy, TensorId::kDb, TensorId::kDb}, 2};
 }
 
-/// True if every lowering takes the tensor as it is: f32; activations dense, plain or channels-last, weights in any order.
-inline bool isCore(const Problem& p, TensorId t) {
+/// True for activations that are plain or channels-last, with gaps if they are strided.
+inline bool isPlainOrChannelsLast(const Problem& p, TensorId t) {
   const TensorFormat f = formatOf(p, t);
-  if (f.dtype != DType::kF32) return false;
-  if (isWeights(t)) return hasOrder(p, t);
-  return !f.strided() && (t == TensorId::kDb || f.layout == Layout::kNcdhw || f.layout == Layout::kNdhwc);
+  if (!isActivation(t)) return false;
+  return f.strided() ? !conv_view_detail::gapsOf(p, t).apart : f.layout == Layout::kNcdhw || f.layout == Layout::kNdhwc;
 }
 
-/// True for dense tensors that direct algorithms take through panels where need be: activations of any type, in any layout whose
+/// True if every lowering takes the tensor as it is: f32; activations plain or channels-last, weights in any order.
+inline bool isCore(const Problem& p, TensorId t) {
+  if (formatOf(p, t).dtype != DType::kF32) return false;
+  return isWeights(t) ? hasOrder(p, t) : t == TensorId::kDb || isPlainOrChannelsLast(p, t);
+}
+
+/// True for tensors that direct algorithms take through panels where need be: activations of any type, strided or in any layout whose
 /// blocks do not hold channels of two groups; weights of any type, in any order, dense or not.
-inline bool isDenseInWholeBlocks(const Problem& p, TensorId t) {
+inline bool isInWholeBlocks(const Problem& p, TensorId t) {
   if (isWeights(t)) return hasOrder(p, t);
   const TensorFormat f = formatOf(p, t);
-  if (f.strided()) return false;
+  if (f.strided()) return true;
   if (t == TensorId::kDb) return f.dtype == DType::kF32;
   const std::int64_t channels = (isOfOutput(t) ? p.cout : p.cin) / p.groups;
   return f.layout != Layout::kNdc1hwc0 || p.groups == 1 || channels % f.blockChannels() == 0;
 }
 
-/// True for dense activations that are plain or channels-last.
-inline bool isPlainOrChannelsLast(const Problem& p, TensorId t) {
-  const TensorFormat f = formatOf(p, t);
-  return isActivation(t) && !f.strided() && (f.layout == Layout::kNcdhw || f.layout == Layout::kNdhwc);
-}
-
-/// True if the gradient's operands are pairs for a dot product of bf16: both bf16.
+/// True if the gradient's operands are pairs for a dot product of bf16: both bf16, and the members of a pair are two elements, which
+/// those of an expanded tensor may not be.
 inline bool dotApplies(const Problem& p, Pass pass) {
-  const auto bf16 = [&](TensorId t) { return formatOf(p, t).dtype == DType::kBf16; };
+  const auto bf16 = [&](TensorId t) {
+    const TensorFormat f = formatOf(p, t);
+    if (!isActivation(t) || !f.strided()) return f.dtype == DType::kBf16;
+    const conv_view_detail::Gaps g = conv_view_detail::gapsOf(p, t);
+    return f.dtype == DType::kBf16 && g.n != 0 && g.c != 0 && g.w != 0;
+  };
   if (pass == Pass::kDx) return bf16(TensorId::kDy) && bf16(TensorId::kW);
   return pass == Pass::kDw && bf16(TensorId::kDy) && bf16(TensorId::kX);
 }
@@ -57,10 +63,13 @@ inline bool dotApplies(const Problem& p, Pass pass) {
 /// with zero, in a panel; lanes of input channels and groups side by side do not.
 inline bool wholePairs(const Problem& p) { return p.cout / p.groups % 2 == 0; }
 
-/// What a staged tensor is converted to: f32, activations channels-last, weights plain.
-inline TensorFormat coreFormat(TensorId t) {
+/// What a staged tensor is converted to: f32, activations channels-last, weights plain. Strided activations of 16 bits keep their type:
+/// they are converted because of how they lie.
+inline TensorFormat coreFormat(const Problem& p, TensorId t) {
+  const TensorFormat given = formatOf(p, t);
   TensorFormat f;
   f.layout = isActivation(t) ? Layout::kNdhwc : Layout::kNcdhw;
+  if (isActivation(t) && given.strided() && byteSize(given.dtype) == 2) f.dtype = given.dtype;
   return f;
 }
 
@@ -90,14 +99,15 @@ Reorders reordersFor(Pass pass, const Takes& takes) {
   }
   return reorders;
 }
-/// Reorders of everything that not every lowering takes.
+/// Reorders of everything that not every lowering takes; but views whose channels or pixels are neighbours are not copied as a whole.
 inline Reorders reordersToCore(const Problem& p, Pass pass) {
-  return reordersFor(pass, [&](TensorId t) { return isCore(p, t); });
+  return reordersFor(
+      pass, [&](TensorId t) { return isCore(p, t) || (formatOf(p, t).strided() && isPlainOrChannelsLast(p, t)); });
 }
 
 /// Reorders of everything that is not f32, channels-last or, of weights, plain.
 inline Reorders reordersToChannelsLast(const Problem& p, Pass pass) {
-  return reordersFor(pass, [&](TensorId t) { return formatOf(p, t) == coreFormat(t); });
+  return reordersFor(pass, [&](TensorId t) { return formatOf(p, t) == coreFormat(p, t); });
 }
 
 /// True if no result of a convolution shares a column of x with another: columns can be folded into channels (space to depth)
@@ -127,7 +137,7 @@ inline Problem coreProblem(const Problem& problem, Pass pass, const Reorders& re
   const PassTensors tensors = tensorsOf(pass);
   for (std::size_t i = 0; i < tensors.count; ++i) {
     if (!isReordered(reorders, tensors.ids[i])) continue;
-    TensorFormat format = coreFormat(tensors.ids[i]);
+    TensorFormat format = coreFormat(problem, tensors.ids[i]);
     if (tensors.ids[i] == TensorId::kW) format.dtype = reorderedWeightType(problem, reorders);
     // Weights are taken in any order: what is changed is their type.
     if (isWeights(tensors.ids[i]) && !reorders.spaceToDepth &&

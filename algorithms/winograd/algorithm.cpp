@@ -9,7 +9,9 @@ namespace cubejit {
 namespace {
 
 bool takesTensor(const Problem& p, TensorId t) {
-  return isCore(p, t) && (isWeights(t) || formatOf(p, t).layout == Layout::kNdhwc);
+  if (!isCore(p, t) || isWeights(t)) return isCore(p, t);
+  const TensorFormat f = formatOf(p, t);
+  return f.strided() ? conv_view_detail::gapsOf(p, t).channelsLast : f.layout == Layout::kNdhwc;
 }
 
 struct WinogradData {

@@ -43,6 +43,10 @@ void problemRules(const Problem& problem, const WinogradShape& s, std::vector<st
   if (s.tiled.bytes == 0 || s.patched.bytes == 0) broken.emplace_back("winograd needs tensors that are not empty");
   if (!s.tiled.direct() || !s.patched.direct())
     broken.emplace_back("winograd reads and writes channels-last f32 tensors; reorder the others");
+  Rules reach;
+  for (const TensorView* t : {&s.tiled, &s.patched})
+    requireReach(reach, "a tile", s.points[0] * t->dStride + s.points[1] * t->hStride + s.points[2] * t->wStride);
+  for (std::string& rule : reach.take()) broken.push_back(std::move(rule));
 }
 
 // Registers of a block, and points of a panel, which are reached by displacements. `rows`: rows of tiles that a panel holds.

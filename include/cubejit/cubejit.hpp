@@ -174,6 +174,7 @@ struct PlanReport {
   double predictedCycles = 0;
   std::string bound;
   std::size_t workspaceBytes = 0;         ///< with the session's threads
+  std::vector<TensorCopy> copies;         ///< those that the plan asks for (reorder_x and its siblings)
   std::vector<PlanCandidate> candidates;  ///< best first, refused last; filled when asked to explain
 };
 
@@ -183,6 +184,7 @@ struct CallReport {
   std::vector<TensorId>
       converted;             ///< the call makes copies of these, once for all passes, in the format they read them in
   bool interleaves = false;  ///< passes that read dy take turns, a block of it at a time
+  std::vector<TensorCopy> copies;  ///< those of the call, then those of each plan
   std::size_t workspaceBytes = 0;  ///< with the session's threads: what Executable::workspaceBytes() will say
 };
 

@@ -116,4 +116,10 @@ inline bool planVaries(const TilingPlan& plan, std::string_view field) {
   return std::visit([&](const auto& p) { return std::decay_t<decltype(p)>::varies(field); }, plan.algorithm);
 }
 
+/// A copy of a whole tensor that a run makes in its workspace, in the format that its programs take; `bytes` of the copy.
+struct TensorCopy {
+  TensorId tensor = TensorId::kX;
+  std::int64_t bytes = 0;
+};
+
 }  // namespace cubejit

@@ -4,10 +4,12 @@
 #include <pybind11/stl.h>
 
 #include <map>
+#include <variant>
 
 #include "cubejit/words.h"
 #include "python/core/arguments.h"
 #include "python/core/bindings.h"
+#include "python/core/call.h"
 #include "python/core/convolution.h"
 #include "python/core/failure.h"
 
@@ -17,7 +19,16 @@ namespace py = pybind11;
 
 namespace {
 
-using Formats = std::map<std::string, std::pair<std::string, std::string>>;
+/// A type, and a layout or strides in elements.
+using Formats = std::map<std::string, std::pair<std::string, std::variant<std::string, Shape>>>;
+
+TensorView describedAs(const std::string& name, DType type, const Shape& shape, const Shape& strides) {
+  if (strides.size() != shape.size())
+    throw Failure(Error{ErrorCode::kInvalidProblem, Stage::kProblem,
+                        name + " has strides (" + listText(strides) + "); it must have as many as its shape (" +
+                            listText(shape) + ") has axes"});
+  return {name, nullptr, type, shape, strides, false, nullptr};
+}
 
 Problem makeProblem(const Shape& x, const Shape& w, const IntOrList& stride, const IntOrList& padding,
                     const IntOrList& dilation, bool transposed, const IntOrList& outputPadding, std::int64_t groups,
@@ -25,9 +36,17 @@ Problem makeProblem(const Shape& x, const Shape& w, const IntOrList& stride, con
   Problem p = problemOf(x, w, std::nullopt, {stride, padding, dilation, outputPadding, transposed, groups});
   p.dtype = valueOf(parseDType(dtype));
   p.layout = valueOf(parseLayout(layout));
-  for (const auto& [tensor, format] : formats)
-    p.formats[static_cast<std::size_t>(valueOf(parseTensor(tensor)))] =
-        TensorFormat{valueOf(parseDType(format.first)), valueOf(parseLayout(format.second)), {}};
+  for (const auto& [tensor, format] : formats) {
+    const TensorId id = valueOf(parseTensor(tensor));
+    const DType type = valueOf(parseDType(format.first));
+    TensorFormat& own = p.formats[static_cast<std::size_t>(id)].emplace();
+    if (const auto* strides = std::get_if<Shape>(&format.second)) {
+      const Shape& shape = isWeights(id) ? w : isOfOutput(id) ? shapeOfY(p) : x;
+      own = operandOf(describedAs(tensor, type, shape, *strides), type).format;
+    } else {
+      own = TensorFormat{type, valueOf(parseLayout(std::get<std::string>(format.second))), {}};
+    }
+  }
   return p;
 }
 
@@ -50,7 +69,8 @@ void bindProblem(py::module_& module) {
           py::arg("output_padding") = IntOrList{0}, py::arg("groups") = 1, py::arg("dtype") = "f32",
           py::arg("layout") = "ncdhw", py::arg("formats") = Formats{},
           "x and w are shapes. dtype: f32, f16, bf16, hf32, hf32_low. layout, of activations: ncdhw, ndhwc, ndc1hwc0.\n"
-          "formats: {\"dw\": (\"f32\", \"fractal_z_3d\")} for single tensors dy, x, w, dx, dw, db.")
+          "formats: {\"dw\": (\"f32\", \"fractal_z_3d\")} for single tensors dy, x, w, dx, dw, db; of operands also "
+          "{\"x\": (\"f32\", x.stride())}, strides in elements.")
       .def_property_readonly("x_shape", [](const Problem& p) { return shapeOf(p, p.batch, p.cin, p.in); })
       .def_property_readonly("w_shape",
                              [](const Problem& p) {
@@ -60,7 +80,8 @@ void bindProblem(py::module_& module) {
       .def_property_readonly("y_shape", [](const Problem& p) { return shapeOf(p, p.batch, p.cout, p.out); })
       .def_readonly("groups", &Problem::groups)
       .def_readonly("transposed", &Problem::transposed)
-      .def("__eq__", [](const Problem& a, const Problem& b) { return a == b; }, py::is_operator());
+      .def(
+          "__eq__", [](const Problem& a, const Problem& b) { return a == b; }, py::is_operator());
 }
 
 }  // namespace cubejit::python

@@ -3,6 +3,7 @@
 // Decides what Python may ask a session for beside gradients: plans, dumps, measurements, statistics.
 #include <pybind11/stl.h>
 
+#include <map>
 #include <optional>
 
 #include "cubejit/describe_counts.h"
@@ -75,6 +76,13 @@ py::dict planDict(const TilingPlan& plan) {
   return out;
 }
 
+// Bytes by the tensor's name; what is copied by several passes, added up.
+py::dict copiesDict(const std::vector<TensorCopy>& copies) {
+  std::map<std::string, std::int64_t> bytes;
+  for (const TensorCopy& copy : copies) bytes[toString(copy.tensor)] += copy.bytes;
+  return py::cast(bytes);
+}
+
 py::dict reportDict(const PlanReport& report, bool explain) {
   py::dict out;
   out["plan"] = planDict(report.plan);
@@ -82,6 +90,7 @@ py::dict reportDict(const PlanReport& report, bool explain) {
   out["source_note"] = report.sourceNote;
   out["predicted_cycles"] = report.predictedCycles;
   out["bound"] = report.bound;
+  out["copies"] = copiesDict(report.copies);
   out["workspace_bytes"] = report.workspaceBytes;
   if (!explain) return out;
   py::list candidates;
@@ -119,6 +128,7 @@ py::dict callOf(const SharedSession& session, const Problem& problem, const Text
   out["plans"] = std::move(plans);
   out["converted"] = converted;
   out["interleaves"] = report.interleaves;
+  out["copies"] = copiesDict(report.copies);
   out["workspace_bytes"] = report.workspaceBytes;
   return out;
 }
@@ -195,7 +205,8 @@ void bindSession(py::module_& module, py::class_<Session, SharedSession>& sessio
       .def(
           "plan_call", named(&callOf, {"session", "problem", "gradients"}), py::arg("problem"), py::arg("gradients"),
           "What one call of these passes does: the plan of each, the tensors it converts once for all of them, whether "
-          "passes take turns over blocks of dy, and its bytes of workspace.")
+          "passes take turns over blocks of dy, the copies of whole tensors it makes, in bytes, and its bytes of "
+          "workspace.")
       .def("dump", named(&dumpOf, {"session", "problem", "directory", "gradients", "stages", "kernels", "symbol"}),
            py::arg("problem"), py::arg("directory"), py::arg("gradients") = Texts{"dx", "dw"},
            py::arg("stages") = "problem,plan,tile,vector,asm,bin", py::arg("kernels") = "", py::arg("symbol") = "",
@@ -214,7 +225,8 @@ void bindSession(py::module_& module, py::class_<Session, SharedSession>& sessio
       .def_property_readonly(
           "threads", [](const Session& s) { return s.options().threads > 0 ? s.options().threads : defaultThreads(); });
   module.def("dump_stages", [] { return dumpStageNames(); });
-  module.def("machines", [] { return machineNames(); }, "Names of the NPUs that Session(machine=...) knows.");
+  module.def(
+      "machines", [] { return machineNames(); }, "Names of the NPUs that Session(machine=...) knows.");
 }
 
 }  // namespace cubejit::python

@@ -98,6 +98,26 @@ class Planning(unittest.TestCase):
         with self.assertRaisesRegex(cubejit.InvalidProblem, "mem_limit = -1 must be at least 0"):
             cubejit.Session(mem_limit=-1)
 
+    def test_copies_of_views_are_told_before_a_run(self):
+        whole = np.zeros((2, 16, 70, 80), np.float32)
+        def problem(x, dtype="f32"):
+            strides = [stride // x.itemsize for stride in x.strides]
+            return cubejit.Problem(x.shape, (16, 16, 3, 3), padding=1, dtype=dtype, formats={"x": (dtype, strides)})
+        for dtype in ("f32", "f16", "bf16"):
+            for view in (whole[:, :, 3:67, 5:69], whole[..., ::2, :], np.broadcast_to(whole[:1], whole.shape)):
+                for name in ("y", "dw"):
+                    self.assertNotIn("x", cubejit.plan(problem(view, dtype), name)["copies"])
+                    self.assertNotIn("x", cubejit.plan_call(problem(view, dtype), [name])["copies"])
+            turned = problem(whole.swapaxes(2, 3), dtype)
+            size = whole.size * (4 if dtype == "f32" else 2)
+            self.assertLessEqual(cubejit.plan(turned, "y")["copies"].get("x", 0), size)
+            little = cubejit.Session(mem_limit=size // 2)
+            self.assertNotIn("x", cubejit.plan(turned, "y", session=little)["copies"])
+        with self.assertRaisesRegex(cubejit.InvalidProblem, "it must have as many as its shape"):
+            cubejit.Problem((1, 2, 3, 3), (2, 2, 1, 1), formats={"x": ("f32", [1, 2])})
+        with self.assertRaisesRegex(cubejit.Error, "dx has strides"):
+            cubejit.plan(cubejit.Problem((1, 2, 3, 3), (2, 2, 1, 1), formats={"dx": ("f32", [99, 9, 3, 1])}), "dx")
+
     def test_formats_of_single_tensors(self):
         blocked = cubejit.Problem((1, 32, 4, 8, 8), (32, 32, 1, 3, 3), padding=[0, 1, 1], dtype="bf16", layout="ndc1hwc0",
                                   formats={"dw": ("f32", "fractal_z_3d")})

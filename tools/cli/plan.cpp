@@ -163,12 +163,27 @@ std::string namesOf(const std::vector<TensorId>& tensors) {
   return names;
 }
 
+// "x 1048576 bytes, w 2304 bytes"; empty: nothing.
+std::string textOf(const std::vector<TensorCopy>& copies) {
+  std::string text;
+  for (const TensorCopy& copy : copies)
+    text += fmt::format("{}{} {} bytes", text.empty() ? "" : ", ", toString(copy.tensor), copy.bytes);
+  return text;
+}
+
+Json jsonOf(const std::vector<TensorCopy>& copies) {
+  Json out = Json::array();
+  for (const TensorCopy& copy : copies) out.push_back({{"tensor", toString(copy.tensor)}, {"bytes", copy.bytes}});
+  return out;
+}
+
 void printCall(const Problem& problem, const CallReport& call) {
   std::string passes;
   for (const TilingPlan& plan : call.plans) passes += (passes.empty() ? "" : ",") + std::string(toString(plan.pass));
   fmt::print("{}{} in one call\n", problem.name.empty() ? "" : problem.name + ": ", passes);
   if (!call.converted.empty()) fmt::print("  converts   {} once, for all passes\n", namesOf(call.converted));
   if (call.interleaves) fmt::print("  interleaves passes over blocks of dy\n");
+  if (!call.copies.empty()) fmt::print("  copies     {}\n", textOf(call.copies));
   fmt::print("  workspace  {} bytes\n", call.workspaceBytes);
 }
 
@@ -191,6 +206,7 @@ Result<PlanReport> hostPlan(const Session& session, const Request& request, cons
   report.singleShape = singleShapeOf(problem, *given);
   report.predictedCycles = cost.totalCycles;
   report.bound = cost.bound;
+  report.copies = call.copies;
   report.workspaceBytes = call.workspaceBytes;
   return report;
 }
@@ -229,10 +245,12 @@ int plan(const RequestFlags& flags, bool explained, const std::string& typed) {
         out["predicted_cycles"] = planned->predictedCycles;
         out["plan_us"] = planUs;
         out["bound"] = planned->bound;
+        out["copies"] = jsonOf(planned->copies);
         out["workspace_bytes"] = planned->workspaceBytes;
         out["flops"] = flops;
         if (together)
           out["call"] = {{"converted", namesOf(together->converted)},
+                         {"copies", jsonOf(together->copies)},
                          {"interleaves", together->interleaves},
                          {"workspace_bytes", together->workspaceBytes}};
         if (explained) {
@@ -270,6 +288,7 @@ int plan(const RequestFlags& flags, bool explained, const std::string& typed) {
                            session.machine().cores / std::max(1.0, planned->predictedCycles);
       fmt::print("  predicted  {:.0f} cycles a core, bound by {}{}\n", planned->predictedCycles, planned->bound,
                  pass == Pass::kDb ? "" : fmt::format("; {:.1f} FMA slots in 100 used", slots));
+      if (!planned->copies.empty()) fmt::print("  copies     {}\n", textOf(planned->copies));
       fmt::print("  workspace  {} bytes\n", planned->workspaceBytes);
       if (explained) explain(*planned, took);
       fmt::print("  repro      {}\n", reproduction("plan", flags, problem));

@@ -31,7 +31,7 @@ class Lowering {
         y_(v_.bigIsX ? v_.small : v_.big),
         element_(storedElement(y_.dtype)),
         channels_(v_.groups * y_.channels) {
-    dyBuffer_ = b_.addBuffer("dy", BufferRole::kDy, y_.bytes);
+    dyBuffer_ = b_.addBuffer("dy", BufferRole::kDy, y_.span);
     dbBuffer_ = b_.addBuffer("db", BufferRole::kDb, channels_ * kF32Bytes);
   }
 
@@ -207,10 +207,11 @@ class Lowering {
 
   // dy as [n][channel][pixel]: lanes run along a channel's pixels; a block of channels side by side.
   void pixelLanes() {
-    const std::int64_t pixels = y_.extent.volume(), rows = biasSums(v_, plan_, lanes_).side;
+    const PixelRuns runs = pixelRuns(y_, v_.batch);
+    const std::int64_t pixels = runs.pixels, rows = biasSums(v_, plan_, lanes_).side;
     const std::int64_t unitBytes = lanes_ * elementBytes(element_);
-    const std::vector<BiasPart> cut = cutRuns(pixelRuns(y_, v_.batch).offsets, (pixels + lanes_ - 1) / lanes_,
-                                              unitBytes, std::max<std::int64_t>(1, plan_.reductionParts));
+    const std::vector<BiasPart> cut = cutRuns(runs.offsets, (pixels + lanes_ - 1) / lanes_, unitBytes,
+                                              std::max<std::int64_t>(1, plan_.reductionParts));
     const auto parts = static_cast<std::int64_t>(cut.size());
     const std::int64_t padded = (channels_ + lanes_ - 1) / lanes_ * lanes_;
     const int partial = b_.addBuffer("db_parts", BufferRole::kShared, parts * padded * vectorBytes());

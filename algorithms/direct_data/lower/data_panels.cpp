@@ -16,10 +16,18 @@ class Moves {
         in_(in),
         o_(in ? p.operand : p.result),
         t_(*o_.view),
-        planes_(in ? p.axes[0].panelOperands : p.axes[0].panelResults) {
+        together_(t_.denseRows()),
+        planes_(in ? p.axes[0].panelOperands : p.axes[0].panelResults),
+        rows_(together_ ? 1
+              : in      ? p.axes[1].panelOperands
+                        : p.axes[1].panelResults) {
     plane_ = b.addAxis(in ? "plane_in" : "plane_out", static_cast<int>(planes_));
     for (std::int64_t i = 0; i < planes_; ++i)
       b.addStep(plane_, {{o_.tensor, i * t_.dStride}, {o_.panel, i * o_.pitch.d}}, static_cast<int>(i));
+    if (together_) return;
+    row_ = b.addAxis(in ? "row_in" : "row_out", static_cast<int>(rows_));
+    for (std::int64_t i = 0; i < rows_; ++i)
+      b.addStep(row_, {{o_.tensor, i * t_.hStride}, {o_.panel, i * o_.pitch.h}}, static_cast<int>(i));
   }
 
   Node pieces(int blocks) {
@@ -50,7 +58,7 @@ class Moves {
         }
       }
     });
-    return loopNode(plane_, {loopNode(piece, {callNode(std::move(call))})});
+    return loopNode(plane_, {loopNode(piece, eachRow(callNode(std::move(call))))});
   }
 
   Node sums() {
@@ -67,24 +75,38 @@ class Moves {
       }
       call.variants.push_back(v);
     });
-    return loopNode(plane_, {loopNode(channel, {callNode(std::move(call))})});
+    return loopNode(plane_, {loopNode(channel, eachRow(callNode(std::move(call))))});
   }
 
  private:
   Call callOf(const char* name) const {
-    return Call{
+    Call call{
         name, in_ ? o_.tensor : o_.panel, -1, in_ ? o_.panel : o_.tensor, {p_.cacheAxis[0], p_.cacheAxis[1], plane_},
         {}};
+    if (!together_) call.classAxes.push_back(row_);
+    return call;
   }
 
-  // Calls visit(pixels of the plane, 0 if there is none) for every class of cache blocks.
+  std::vector<Node> eachRow(Node call) const {
+    std::vector<Node> body;
+    body.push_back(together_ ? std::move(call) : loopNode(row_, {std::move(call)}));
+    return body;
+  }
+
+  // Calls visit(pixels of the plane, or of one of its rows; 0 if there is none) for every class of cache blocks.
   template <class Visit>
   void forEachPlane(Visit visit) const {
+    limitWork(static_cast<double>(p_.axes[0].cacheClasses) * p_.axes[1].cacheClasses * static_cast<double>(planes_) *
+                  static_cast<double>(rows_),
+              kMostSteps, "variants of a call");
     for (int d = 0; d < p_.axes[0].cacheClasses; ++d) {
       for (int h = 0; h < p_.axes[1].cacheClasses; ++h) {
         const std::int64_t planes = in_ ? p_.axes[0].operandsOf(d) : p_.axes[0].resultsOf(d),
                            rows = in_ ? p_.axes[1].operandsOf(h) : p_.axes[1].resultsOf(h);
-        for (std::int64_t i = 0; i < planes_; ++i) visit(i < planes ? rows * t_.extent.w : 0);
+        for (std::int64_t i = 0; i < planes_; ++i) {
+          for (std::int64_t j = 0; j < rows_; ++j)
+            visit(i < planes && j < rows ? (together_ ? rows : 1) * t_.extent.w : 0);
+        }
       }
     }
   }
@@ -94,8 +116,9 @@ class Moves {
   const bool in_;
   const Operand& o_;
   const TensorView& t_;
-  const std::int64_t planes_;
-  int plane_ = -1;
+  const bool together_;  ///< a plane's rows are one matrix; others are moved one by one
+  const std::int64_t planes_, rows_;
+  int plane_ = -1, row_ = -1;
 };
 
 }  // namespace

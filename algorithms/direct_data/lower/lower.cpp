@@ -51,7 +51,7 @@ class Lowering {
   }
 
   TileProgram run() {
-    dy_ = Operand(g_.operand, b_.addBuffer("dy", BufferRole::kDy, g_.operand.bytes));
+    dy_ = Operand(g_.operand, b_.addBuffer("dy", BufferRole::kDy, g_.operand.span));
     weightBuffer_ = b_.addBuffer("w", BufferRole::kW, g_.weightBytes);
     dx_ = Operand(g_.result, b_.addBuffer("dx", BufferRole::kDx, g_.result.bytes));
     if (g_.hasGaps && !plan_.bufferC) addZeroPhase(b_, dx_.buffer, g_.result.bytes, lanes_);

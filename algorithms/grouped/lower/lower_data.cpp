@@ -41,7 +41,7 @@ class Lowering {
       return Error{ErrorCode::kUnsupported, Stage::kTile,
                    noGroupFits(lanes_.lanes, lanes_.vectorChannels, lanes_.permutedChannels)};
     }
-    dy_ = Operand(g_.operand, b_.addBuffer("dy", BufferRole::kDy, g_.operand.bytes));
+    dy_ = Operand(g_.operand, b_.addBuffer("dy", BufferRole::kDy, g_.operand.span));
     const int weights = b_.addBuffer("w", BufferRole::kW, g_.weightBytes);
     dx_ = Operand(g_.result, b_.addBuffer("dx", BufferRole::kDx, g_.result.bytes));
     packedBuffer_ = b_.addBuffer("packed_w", BufferRole::kShared, lanes_.blocks * blockBytes());
@@ -151,7 +151,7 @@ class Lowering {
     }
   }
 
-  std::int64_t most(int i, Range CachePart::* field) const {
+  std::int64_t most(int i, Range CachePart::*field) const {
     std::int64_t best = 1;
     for (const CachePart& part : cacheParts_[static_cast<std::size_t>(i)])
       best = std::max(best, (part.*field).length());
@@ -160,7 +160,7 @@ class Lowering {
 
   void makePanels() {
     const std::int64_t groups = (units_ + blockParts_ - 1) / blockParts_ * width_ * lanes_.perBlock;  // of a part
-    const auto pack = [&](Operand& o, const char* name, std::int64_t channelBytes, Range CachePart::* field) {
+    const auto pack = [&](Operand& o, const char* name, std::int64_t channelBytes, Range CachePart::*field) {
       Pitches p;
       p.c.each = channelBytes;
       p.w = panelPitch(groups * o.view->channels * channelBytes);
@@ -266,29 +266,39 @@ class Lowering {
   void addPanelMove(bool in) {
     const Operand& o = in ? dy_ : dx_;
     const TensorView& t = *o.view;
-    Range CachePart::* const field = in ? &CachePart::operands : &CachePart::results;
+    Range CachePart::*const field = in ? &CachePart::operands : &CachePart::results;
     const std::int64_t planes = most(0, field);
     const int plane = b_.addAxis(in ? "plane_in" : "plane_out", static_cast<int>(planes));
     for (std::int64_t i = 0; i < planes; ++i)
       b_.addStep(plane, {{o.tensor, i * t.dStride}, {o.panel, i * o.pitch.d}}, static_cast<int>(i));
+    const bool together = t.denseRows();  // a plane's rows are one matrix; others are moved one by one
+    const std::int64_t rows = together ? 1 : most(1, field);
+    int row = -1;
+    if (!together) {
+      row = b_.addAxis(in ? "row_in" : "row_out", static_cast<int>(rows));
+      for (std::int64_t i = 0; i < rows; ++i)
+        b_.addStep(row, {{o.tensor, i * t.hStride}, {o.panel, i * o.pitch.h}}, static_cast<int>(i));
+    }
     Call call{in ? "load_panel" : "store_panel",
               in ? o.tensor : o.panel,
               -1,
               in ? o.panel : o.tensor,
               {cacheAxis_[0], cacheAxis_[1], cacheAxis_[2], plane},
               {}};
+    if (!together) call.classAxes.push_back(row);
     if (blockPartition_ >= 0) call.classAxes.push_back(blockPartition_);
     const ChannelPart channels = partOf(o);
     for (const CachePart& d : cacheParts_[0]) {
       for (const CachePart& h : cacheParts_[1]) {
         for (const CachePart& w : cacheParts_[2]) {
-          for (std::int64_t i = 0; i < planes; ++i) {
+          for (std::int64_t i = 0; i < planes * rows; ++i) {
+            const bool exists = i / rows < (d.*field).length() && (together || i % rows < (h.*field).length());
             for (std::int64_t p = 0; p < blockParts_; ++p) {
-              PanelMove move{lanes_.lanes, (h.*field).length() * (w.*field).length(), o.pitch.w};
+              PanelMove move{lanes_.lanes, (together ? (h.*field).length() : 1) * (w.*field).length(), o.pitch.w};
               if (in) move.elements = panelElements();
               const ChannelPiece piece{0, 0, channels.count(p), 0};
               Variant variant;
-              if (i < (d.*field).length() && move.pixels > 0)
+              if (exists && move.pixels > 0)
                 variant.kernel = b_.addKernel(in ? loadMove(t, piece, move) : storeMove(t, piece, move));
               call.variants.push_back(variant);
             }
@@ -296,7 +306,9 @@ class Lowering {
         }
       }
     }
-    b_.phase().body.push_back(loopNode(plane, {callNode(std::move(call))}));
+    Node load = callNode(std::move(call));
+    if (!together) load = loopNode(row, {std::move(load)});
+    b_.phase().body.push_back(loopNode(plane, {std::move(load)}));
   }
 
   const GroupedDataPlan& plan_;

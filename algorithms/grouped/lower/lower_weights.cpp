@@ -42,8 +42,8 @@ class Lowering {
     }
     const std::int64_t splits = std::max<std::int64_t>(1, plan_.reductionParts);
     pixels_ = makePixelBlocks(v_, plan_.reduction, splits);
-    const int x = b_.addBuffer("x", BufferRole::kX, v_.bigIsX ? v_.big.bytes : v_.small.bytes);
-    const int dy = b_.addBuffer("dy", BufferRole::kDy, v_.bigIsX ? v_.small.bytes : v_.big.bytes);
+    const int x = b_.addBuffer("x", BufferRole::kX, v_.bigIsX ? v_.big.span : v_.small.span);
+    const int dy = b_.addBuffer("dy", BufferRole::kDy, v_.bigIsX ? v_.small.span : v_.big.span);
     big_ = Operand(v_.big, v_.bigIsX ? x : dy);
     small_ = Operand(v_.small, v_.bigIsX ? dy : x);
     const int dw = b_.addBuffer("dw", BufferRole::kDw, order_.bytes);

@@ -20,7 +20,9 @@ std::vector<ChannelPiece> channelPieces(const TensorView& t, std::int64_t channe
     pieces.push_back({t.channelOffset(channels - 1), (channels - 1) * bytes, 1, 0});
     return pieces;
   }
-  if (t.c0 > 0) {
+  if (t.c0 == 1 && elements == PanelElements::kChannelPairs) {  // words of two blocks
+    for (std::int64_t c = 0; c < channels; c += 2) pieces.push_back({t.channelOffset(c), c * bytes, 2, 0});
+  } else if (t.c0 > 0) {
     for (std::int64_t c = 0; c < channels; c += t.c0) {
       const std::int64_t count = std::min(t.c0, channels - c);
       pieces.push_back({t.channelOffset(c), c * bytes, count, t.c0 - count});
@@ -48,6 +50,10 @@ Move loadMove(const TensorView& t, const ChannelPiece& piece, const PanelMove& m
     case PanelElements::kChannelPairs:
       if (piece.channels == 1) {
         move.from = Element::kPair;  // its second member is missing
+      } else if (t.c0 == 1) {
+        move.from = Element::kPair;
+        move.pairPitch = t.blockStride;
+        move.cols = 1;
       } else if (transposed(t)) {
         move.from = Element::kPair;
         move.pairPitch = t.cStride;

@@ -32,17 +32,17 @@ TileProgram addStaging(TileProgram core, const Problem& problem, const TilingPla
     const TensorId t = tensors.ids[i];
     const int packed = b.bufferOf(roleOf(t));
     if (!isReordered(plan.reorders, t) || packed < 0 || (i > 0 && t == tensors.ids[i - 1])) continue;
-    b.makeShared(packed, std::string(toString(t)) + (formatOf(inner, t).dtype == DType::kBf16 ? "_bf16" : "_f32"));
+    const DType kept = formatOf(inner, t).dtype;
+    b.makeShared(packed, std::string(toString(t)) + "_" + toString(kept));
     const int outside = b.addBuffer(toString(t), roleOf(t), formatBytes(problem, t));
     const bool result = isResult(t);
     const DType given = formatOf(problem, t).dtype;
     const IndexMap core = coreMap(problem, inner, plan, t);
-    const bool pairs = !result && formatOf(inner, t).dtype == DType::kBf16;
     Conversion c{std::string(result ? "unstage_" : "stage_") + toString(t),
                  result ? core : indexMap(problem, t),
                  result ? indexMap(problem, t) : core,
                  Element::kF32,
-                 pairs ? Element::kBf16 : Element::kF32,
+                 result ? Element::kF32 : storedElement(kept),
                  result ? packed : outside,
                  result ? outside : packed};
     // HF32 is a rounding of what is multiplied, which db does not: memory holds f32.

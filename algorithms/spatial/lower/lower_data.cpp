@@ -28,7 +28,7 @@ class Lowering {
   }
 
   TileProgram run() {
-    dy_ = Operand(g_.operand, b_.addBuffer("dy", BufferRole::kDy, g_.operand.bytes));
+    dy_ = Operand(g_.operand, b_.addBuffer("dy", BufferRole::kDy, g_.operand.span));
     weightBuffer_ = b_.addBuffer("w", BufferRole::kW, g_.weightBytes);
     resultBuffer_ = b_.addBuffer("dx", BufferRole::kDx, g_.result.bytes);
     if (g_.hasGaps) addZeroPhase(b_, resultBuffer_, g_.result.bytes, shape_.lanes);

@@ -29,8 +29,8 @@ class Lowering {
         dw_(weightOrder(problem, TensorId::kDw)) {}
 
   TileProgram run() {
-    const int x = b_.addBuffer("x", BufferRole::kX, v_.bigIsX ? v_.big.bytes : v_.small.bytes);
-    const int dy = b_.addBuffer("dy", BufferRole::kDy, v_.bigIsX ? v_.small.bytes : v_.big.bytes);
+    const int x = b_.addBuffer("x", BufferRole::kX, v_.bigIsX ? v_.big.span : v_.small.span);
+    const int dy = b_.addBuffer("dy", BufferRole::kDy, v_.bigIsX ? v_.small.span : v_.big.span);
     const std::int64_t pairs = v_.groups * v_.small.channels * v_.big.channels;
     const int dw = b_.addBuffer("dw", BufferRole::kDw, dw_.bytes);
     pixels_ = makePixelBlocks(v_, plan_.reduction, plan_.reductionParts);
@@ -58,10 +58,9 @@ class Lowering {
     big_.addStream(b_, "big");
     small_.addStream(b_, "small");
     const int acc = b_.addStream("acc", scratch);
-    const int groups = b_.addUniformAxis("g", v_.groups,
-                                         {{big_.stream, v_.big.groupStride()},
-                                          {small_.stream, v_.small.groupStride()},
-                                          {acc, inLanes(dw_.group)}});
+    const int groups = b_.addUniformAxis(
+        "g", v_.groups,
+        {{big_.stream, v_.big.groupStride()}, {small_.stream, v_.small.groupStride()}, {acc, inLanes(dw_.group)}});
     const int smalls = b_.addUniformAxis("small_channel", v_.small.channels,
                                          {{small_.stream, v_.small.cStride}, {acc, inLanes(dw_.small)}});
     const int bigs =

@@ -49,7 +49,7 @@ class Lowering {
   }
 
   TileProgram run() {
-    operandBuffer_ = b_.addBuffer("dy", BufferRole::kDy, g_.operand.bytes);
+    operandBuffer_ = b_.addBuffer("dy", BufferRole::kDy, g_.operand.span);
     weights_ = b_.addBuffer("w", BufferRole::kW, g_.weightBytes);
     resultBuffer_ = b_.addBuffer("dx", BufferRole::kDx, g_.result.bytes);
     const bool inTask = plan_.perTask;

@@ -62,8 +62,8 @@ class Lowering {
   }
 
   TileProgram run() {
-    const int x = b_.addBuffer("x", BufferRole::kX, v_.bigIsX ? v_.big.bytes : v_.small.bytes);
-    const int dy = b_.addBuffer("dy", BufferRole::kDy, v_.bigIsX ? v_.small.bytes : v_.big.bytes);
+    const int x = b_.addBuffer("x", BufferRole::kX, v_.bigIsX ? v_.big.span : v_.small.span);
+    const int dy = b_.addBuffer("dy", BufferRole::kDy, v_.bigIsX ? v_.small.span : v_.big.span);
     bigBuffer_ = v_.bigIsX ? x : dy;
     smallBuffer_ = v_.bigIsX ? dy : x;
     taps_.dwBuffer = b_.addBuffer("dw", BufferRole::kDw, taps_.dw.bytes);

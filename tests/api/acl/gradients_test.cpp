@@ -58,6 +58,32 @@ TEST(AclGradients, RandomDense) { many(1, 1000, false, false); }
 TEST(AclGradients, RandomStrided) { many(2, 600, true, false); }
 TEST(AclGradients, RandomMixedTypes) { many(3, 600, true, true); }
 
+// One element is all of an operand, which all strides of 0 say, of four axes as well as of five.
+TEST(AclGradients, OneElementIsAllOfAnOperand) {
+  Dice dice(4);
+  for (int i = 0; i < 60 && !::testing::Test::HasFailure(); ++i) {
+    const Random r = randomCase(dice);
+    SCOPED_TRACE(std::to_string(i) + ": " + describe(r));
+    Call call(r.call);
+    TensorPtr* const tensors[] = {&call.dy, &call.x, &call.w};
+    std::vector<double> values[3];
+    for (std::size_t t = 0; t < 3; ++t) {
+      const Ints dims = (*tensors[t])->dims();
+      if (static_cast<int>(t) == i % 3) {
+        *tensors[t] = std::make_unique<OwnTensor>(dims, r.call.type, formatOfRank(dims.size()), Ints(dims.size(), 0));
+        call.tensors[t] = (*tensors[t])->handle();
+        values[t].assign(static_cast<std::size_t>((*tensors[t])->elements()), 2.0);
+      } else {
+        values[t] = wholeNumbers(dice, (*tensors[t])->elements());
+      }
+      (*tensors[t])->write(values[t]);
+    }
+    ASSERT_EQ(call.phaseOne(), ACLNN_SUCCESS) << message();
+    ASSERT_EQ(call.phaseTwo(), ACLNN_SUCCESS) << message();
+    expectGradients(call, formula(r.geometry, values[0], values[1], values[2]));
+  }
+}
+
 // Reals: operands are rounded as the mode says, then sums err by f32's rounding only.
 TEST(AclGradients, OperandsAreRoundedAsTheModeSays) {
   struct Row {
