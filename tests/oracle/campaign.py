@@ -23,7 +23,7 @@ from definition import forward, gradients, magnitudes, terms
 import cubejit
 
 _FACES = ("python",) * 5 + ("forward",) * 2 + ("python chip", "torch", "command", "command", "command chip")
-LARGE = 0.01  # of the problems, each of which takes about a second
+LARGE = 0.005  # of the problems, each of which takes about half a second
 
 
 class Campaign:

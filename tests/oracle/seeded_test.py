@@ -211,7 +211,7 @@ sys.exit(ended.returncode)
         self.assertGreater(sum(o.get("results") == "view" for o in options), 100)
         self.assertEqual({str(o["post"].activation) for o in options if "post" in o}, set(post.ACTIVATIONS))
         large = [c for c, _, face, _ in drawn if face == "large"]
-        self.assertGreater(len(large), 10)
+        self.assertGreater(len(large), 5)
         self.assertTrue(all(1e6 <= max(numpy.prod(c.x_shape), numpy.prod(c.y_shape)) <= 3e7 for c in large))
 
 
