@@ -129,6 +129,7 @@ constexpr Synonym kSynonyms[] = {
     {"reference", "interpreter"},
     {"ref", "interpreter"},
     {"exact", "strict"},
+    {"strict", "keep"},
     {"fast", "relaxed"},
     {"wino", "winograd"},
     {"depthwise", "grouped"}};

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cubejit/result.h"
+#include "cubejit/words.h"
 
 namespace cubejit {
 
@@ -16,9 +17,6 @@ namespace cubejit {
 /// neighbours swapped) to become it; case does not count. Empty if none is like it. A known word ends before a blank or a colon: what
 /// follows is for people ("clip:LOW:HIGH").
 std::string nearestWord(const std::string& word, const std::vector<std::string>& known);
-
-/// "; the nearest is f32; there are f32, f16", to be written behind what is wrong.
-std::string wordsInstead(const std::string& word, const std::vector<std::string>& known);
 
 /// "unknown dtype 'fp32'; the nearest is f32; there are f32, f16": input that breaks a rule, whatever kind of word it is.
 Error unknownWord(const std::string& what, const std::string& word, const std::vector<std::string>& known,

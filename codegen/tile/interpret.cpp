@@ -43,6 +43,7 @@ float finished(const PostOps& post, float sum, float bias, float addend) {
     case Activation::kNone: return sum;
     case Activation::kRelu: return larger(0, sum);
     case Activation::kLeakyRelu:
+      if (post.alpha == 0) return sum + std::fabs(smaller(0, sum));  // NaN where sum is -infinity
       return post.alpha <= 1 ? larger(post.alpha * sum, sum) : smaller(post.alpha * sum, sum);
     case Activation::kClip: return smaller(post.beta, larger(post.alpha, sum));
   }

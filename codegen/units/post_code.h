@@ -36,6 +36,14 @@ class PostCode {
         a_.binary(VOp::kMaxF, reg, temporary, reg);
         break;
       case Activation::kLeakyRelu:  // where alpha is above 1, the smaller of both is what is scaled
+        if (post_.alpha == 0) {     // a maximum would leave -infinity, which times 0 is NaN: + |min(0, reg)|
+          a_.zero(temporary);
+          a_.binary(VOp::kMinF, temporary, temporary, reg);
+          a_.shift(VOp::kShiftLeft, temporary, temporary, 1);
+          a_.shift(VOp::kShiftRight, temporary, temporary, 1);
+          a_.addF(reg, reg, temporary);
+          break;
+        }
         a_.constant(temporary, a_.addUniform(bitsOf(post_.alpha)));
         a_.binary(VOp::kMul, temporary, temporary, reg);
         a_.binary(post_.alpha <= 1 ? VOp::kMaxF : VOp::kMinF, reg, temporary, reg);

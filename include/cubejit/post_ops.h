@@ -17,7 +17,7 @@ namespace cubejit {
 enum class Activation : std::uint8_t {
   kNone,
   kRelu,       ///< max(v, 0)
-  kLeakyRelu,  ///< v > 0 ? v : alpha * v
+  kLeakyRelu,  ///< v > 0 ? v : alpha * v; NaN for -infinity and an alpha of 0, as in PyTorch
   kClip        ///< min(max(v, alpha), beta); ReLU6: alpha 0, beta 6
 };
 constexpr const char* toString(Activation a) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cubejit/export.h"
 #include "cubejit/problem.h"
@@ -17,5 +18,8 @@ CUBEJIT_API Result<TensorId> parseTensor(const std::string& name);
 CUBEJIT_API Result<DType> parseDType(const std::string& name);
 /// Names of images (nchw, nhwc) and of weights (oidhw) as well.
 CUBEJIT_API Result<Layout> parseLayout(const std::string& name);
+
+/// "; the nearest is f32; there are f32, f16", for faces with words of their own, to be written behind what is wrong.
+CUBEJIT_API std::string wordsInstead(const std::string& word, const std::vector<std::string>& known);
 
 }  // namespace cubejit

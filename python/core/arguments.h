@@ -7,6 +7,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <limits>
@@ -19,6 +20,8 @@
 #include <utility>
 #include <variant>
 #include <vector>
+
+#include "cubejit/words.h"
 
 namespace cubejit::python {
 
@@ -64,6 +67,10 @@ template <class T>  // one for all, or one for each
 struct Kind<std::variant<T, std::vector<T>>> {
   static std::string text() { return Kind<T>::text() + ", or a list of them"; }
 };
+template <>  // a word, or a number for each axis
+struct Kind<std::variant<std::string, std::vector<std::int64_t>>> {
+  static std::string text() { return Kind<std::string>::text() + ", or " + Kind<std::vector<std::int64_t>>::text(); }
+};
 template <class A, class B>
 struct Kind<std::pair<A, B>> {
   static std::string text() { return "a pair of " + Kind<A>::text() + " and " + Kind<B>::text(); }
@@ -107,6 +114,54 @@ T argument(const char* name, const pybind11::object& given) {
   read<T>(caster, name, given, broken);
   if (!broken.empty()) throw pybind11::type_error(broken);
   return pybind11::detail::cast_op<T>(std::move(caster));
+}
+
+/// The names of a call: those that have no default come first, those that may be given without a name before the others.
+struct Signature {
+  std::string call;
+  std::vector<std::string> names;
+  std::size_t needed = 0, positional = 0;
+};
+
+/// What is wrong with arguments that no binding takes: too many, of an unknown name, given twice, missing; a line each.
+inline std::string mismatch(const Signature& s, std::size_t given, const pybind11::kwargs& named) {
+  std::string broken;
+  const auto line = [&](const std::string& text) { broken += (broken.empty() ? "" : "\n") + s.call + "() " + text; };
+  if (given > s.positional)
+    line("takes " + std::to_string(s.positional) + " arguments without a name; it was given " + std::to_string(given));
+  std::vector<bool> there(s.names.size(), false);
+  std::fill_n(there.begin(), std::min(given, s.positional), true);
+  for (const auto& [key, value] : named) {
+    const std::string name = key.cast<std::string>();
+    const auto found = std::find(s.names.begin(), s.names.end(), name);
+    if (found == s.names.end()) {
+      line("has no argument '" + name + "'" + wordsInstead(name, s.names));
+      continue;
+    }
+    const auto at = static_cast<std::size_t>(found - s.names.begin());
+    if (there[at]) line("was given '" + name + "' twice");
+    there[at] = true;
+  }
+  for (std::size_t i = 0; i < s.needed; ++i) {
+    if (!there[i]) line("lacks its argument '" + s.names[i] + "'");
+  }
+  return broken;
+}
+
+/// An overload behind the one that is meant, for a constructor: what does not fit that comes here, and is refused in words.
+template <class R>
+auto otherwise(Signature s) {
+  return [s = std::move(s)](const pybind11::args& args, const pybind11::kwargs& named) -> R {
+    throw pybind11::type_error(mismatch(s, args.size(), named));
+  };
+}
+
+/// The same for a method of a class.
+template <class Self>
+auto otherwiseOf(Signature s) {
+  return [s = std::move(s)](const Self&, const pybind11::args& args, const pybind11::kwargs& named) {
+    throw pybind11::type_error(mismatch(s, args.size(), named));
+  };
 }
 
 template <std::size_t>

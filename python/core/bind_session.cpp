@@ -219,6 +219,12 @@ void bindSession(py::module_& module, py::class_<Session, SharedSession>& sessio
            "(total) and of each. "
            "trace=True adds events, each (core, pipe, name, start, end, bytes) in core cycles, and how many were left "
            "out.")
+      .def("plan", otherwiseOf<Session>({"plan", {"problem", "gradient", "explain"}, 2, 3}))
+      .def("plan_call", otherwiseOf<Session>({"plan_call", {"problem", "gradients"}, 2, 2}))
+      .def("dump",
+           otherwiseOf<Session>({"dump", {"problem", "directory", "gradients", "stages", "kernels", "symbol"}, 2, 6}))
+      .def("compile", otherwiseOf<Session>({"compile", {"problem", "gradients"}, 2, 2}))
+      .def("report", otherwiseOf<Session>({"report", {"problem", "gradient", "trace"}, 1, 3}))
       .def("statistics", &statisticsOf, "Hits, misses and evictions of the session's code, and its size.")
       .def("clear", &Session::clear, "Forgets all generated code that is not in use.")
       .def_property_readonly("store", [](const Session& s) { return s.options().store; })

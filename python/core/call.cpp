@@ -26,7 +26,7 @@ std::size_t at(TensorId t) { return static_cast<std::size_t>(t); }
 void requireMath(const std::string& math) {
   if (math != "keep" && math != "hf32" && math != "hf32_low" && math != "relaxed")
     throw Failure(Error{ErrorCode::kInvalidProblem, Stage::kProblem,
-                        "math = '" + math + "' is not known; there are keep, hf32, hf32_low, relaxed"});
+                        "unknown math '" + math + "'" + wordsInstead(math, {"keep", "hf32", "hf32_low", "relaxed"})});
 }
 
 Pass passOf(const std::string& name) { return valueOf(parsePass(name)); }

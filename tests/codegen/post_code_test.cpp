@@ -27,7 +27,8 @@ class PostCodes : public testing::TestWithParam<IsaLevel> {
       post.bias = below(2) == 0;
       post.add = below(2) == 0;
     }
-    if (post.activation == Activation::kLeakyRelu) post.alpha = below(2) == 0 ? 0.25F : 3.0F;
+    constexpr float kSlopes[] = {0.25F, 3, 0, -0.5F};  // sums' slopes are not negative
+    if (post.activation == Activation::kLeakyRelu) post.alpha = kSlopes[below(backward ? 3 : 4)];
     if (post.activation == Activation::kClip) {
       post.alpha = -0.5F;
       post.beta = 0.5F;

@@ -10,16 +10,20 @@ from collections import Counter
 import numpy
 
 import command_face
+import data
 import draw
+import forward_face
 import judge
+import large_face
+import post
 import python_face
 import torch_face
-from data import KINDS
-from definition import gradients, magnitudes, terms
+from definition import forward, gradients, magnitudes, terms
 
 import cubejit
 
-_FACES = ("python",) * 6 + ("python chip", "torch", "command", "command chip")
+_FACES = ("python",) * 5 + ("forward",) * 2 + ("python chip", "torch", "command", "command", "command chip")
+LARGE = 0.005  # of the problems, each of which takes about half a second
 
 
 class Campaign:
@@ -29,6 +33,7 @@ class Campaign:
         self.refused, self.by_face = Counter(), Counter()
         isas, backends = self.sessions.isas, self.sessions.backends
         options = [("python", o) for o in python_face.degenerate_options(self.sessions)]
+        options += [("forward", o) for o in forward_face.degenerate_options(self.sessions)]
         if command:
             options += [("command", o) for o in command_face.degenerate_options(isas, backends)]
         self.edges = [(name, face, o) for name in draw.DEGENERATE for face, o in options]
@@ -39,10 +44,12 @@ class Campaign:
 
     def _what(self, number, dice):
         """(convolution, kind of data, face, options)"""
-        kind = dice.choice(KINDS)
+        kind = dice.choice(data.KINDS)
         if number < len(self.edges):
             name, face, options = self.edges[number]
             return draw.DEGENERATE[name], kind, face, options
+        if dice.random() < LARGE:
+            return draw.large(dice), large_face.kind(dice), "large", large_face.random_options(dice, self.sessions)
         face = dice.choice(_FACES)
         isas, backends = self.sessions.isas, self.sessions.backends
         chip = face.endswith("chip")
@@ -50,6 +57,8 @@ class Campaign:
             face = face.replace("command", "python")
         if face.startswith("command"):
             options = command_face.random_options(dice, isas, backends, chip)
+        elif face == "forward":
+            options = forward_face.random_options(dice, self.sessions)
         else:
             options = python_face.random_options(dice, self.sessions, chip)
         slow = "interpreter" in str(options) or chip
@@ -63,9 +72,12 @@ class Campaign:
         relaxed, hf32 = "relaxed" in text, "hf32" in text
         if relaxed and kind != "whole":
             kind = "normal"
-        if kind in ("denormal", "scaled") and (hf32 or "avx512_bf16" in text or (not chip and "avx512_bf16" in self.sessions.isas
-                                                                               and "isa" not in text)):
+        if kind in data.TINY and (hf32 or "avx512_bf16" in text or (not chip and "avx512_bf16" in self.sessions.isas
+                                                                    and "isa" not in text)):
             kind = "whole"  # HF32 rounds them away, and dot products of bf16 count them as zero
+        forwards = not options.get("behind", True) or "y" in options.get("gradients", ())
+        if kind in data.TINY and "post" in options and options["post"].activation and not forwards:
+            kind = "whole"  # a quarter of a denormal is no number: sums of those are rounded
         return kind, chip or "--algorithm" in text, chip and kind == "special"
 
     def one(self, number):
@@ -76,12 +88,7 @@ class Campaign:
         kind, may_refuse, cube = self._limited({} if face == "torch" else options, kind)
         self.by_face[face] += 1
         try:
-            if face.startswith("command"):
-                read, found, faults, did = command_face.run(dice, c, kind, numbers, self.command, self.sessions, options)
-            elif face == "torch":
-                read, found, faults, did = torch_face.run(dice, c, kind, numbers)
-            else:
-                read, found, faults, did = python_face.run(dice, c, kind, numbers, self.sessions, options)
+            faults, did = self._judged(dice, numbers, c, kind, face, options, cube)
         except python_face.Refused as refusal:
             self.refused[str(refusal)] += 1
             return []
@@ -92,22 +99,63 @@ class Campaign:
             return [f"refused: {refusal}", f"{c}", f"{face} {options}"]
         except Exception as error:
             return [f"{type(error).__name__}: {error}", f"{c}", f"{face} {options}"]
-        sums, sizes = gradients(c, *read), None
+        return faults and [*faults, f"{kind} numbers, {face}: {did}", f"{c}"]
+
+    def _judged(self, dice, numbers, c, kind, face, options, cube):
+        """(what is wrong, what was done)"""
         math = "keep" if face == "torch" else options.get("math") or ("relaxed" if "relaxed" in str(options) else "keep")
         if math == "hf32" and "machine" in str(options):
             math = "hf32_low"
+        flush = face != "torch" and options.get("flush", False)
+        if face == "large":
+            return large_face.run(dice, c, kind, numbers, self.sessions, options)
+        if face == "forward" and not options["behind"]:
+            read, found, faults, did = forward_face.run_y(dice, c, kind, numbers, self.sessions, options)
+            wrong = found[0] is not None and self._y(c, kind, read, found, options["post"], math, cube, flush)
+            return [*faults, *([f"y ({found[1]}): {wrong}"] if wrong else [])], did
+        if face == "forward":
+            read, dtype, found, faults, did = forward_face.run_backward(dice, c, kind, numbers, self.sessions, options)
+            read = [post.backward(options["post"], read[0], read[3], dtype), *read[1:3]]
+        elif face.startswith("command"):
+            read, found, faults, did = command_face.run(dice, c, kind, numbers, self.command, self.sessions, options)
+            if found[3] is not None:
+                wrong = self._y(c, kind, (*read[1:3], *read[4:6]), found[3], options["post"], math, cube, False)
+                return [*faults, *([f"y ({found[3][1]}): {wrong}"] if wrong else [])], did
+            read = [post.backward(options["post"], read[0], read[3], {**options["dtype"]}.get("dy", "f32")), *read[1:3]]
+        elif face == "torch":
+            read, found, faults, did = torch_face.run(dice, c, kind, numbers)
+        else:
+            read, found, faults, did = python_face.run(dice, c, kind, numbers, self.sessions, options)
+        sums, sizes = gradients(c, *read), None
         for i, name in enumerate(("dx", "dw", "db")):
             if found[i] is None:
                 continue
             result, dtype = found[i]
-            if kind == "normal" or math == "relaxed":
+            if kind in data.ROUNDED or math == "relaxed":
                 sizes = sizes or magnitudes(c, *read)
-                wrong = judge.near(result, sums[i], sizes[i], terms(c)[i], dtype, math)
+                relative = 1e-5 if kind == "positive" and name != "dx" and dtype == "f32" and math == "keep" else None
+                wrong = judge.near(result, sums[i], sizes[i], terms(c)[i], dtype, math, relative)
             else:
-                wrong = judge.exact(result, sums[i], dtype, cube)
+                wrong = judge.exact(result, sums[i], dtype, cube, flush)
             if wrong:
                 faults.append(f"{name} ({dtype}): {wrong}")
-        return faults and [*faults, f"{kind} numbers, {face}: {did}", f"{c}"]
+        return faults, did
+
+    def _y(self, c, kind, read, found, ops, math, cube, flush):
+        """What is wrong with y, None if nothing is; read: x, w, bias, addend."""
+        x, w, bias, addend = read
+        result, dtype = found
+        rounds = kind not in data.ROUNDED
+        sums = forward(c, x, w)
+        wanted = post.finished(ops, sums, bias, addend, rounds, flush)
+        if rounds and math != "relaxed":
+            return judge.exact(result, wanted, dtype, cube, flush)
+        sizes = forward(c, *map(numpy.abs, (x, w)))
+        if math == "relaxed":
+            return judge.near(result, wanted, sizes, terms(c)[3], dtype, math)
+        # Sums with what is added, and twice that where a slope stretches them.
+        more = post.finished(post.Post(ops.bias, ops.add), sizes, numpy.abs(bias), numpy.abs(addend), False)
+        return judge.near(result, wanted, more * max(1.0, ops.slope), terms(c)[3] + 3, dtype, math)
 
     def drop_code(self):
         """Generated code is not kept for ever."""

@@ -121,7 +121,7 @@ def magnitudes(c, dy, x, w):
 
 
 def terms(c):
-    """No sum of (dx, dw, db) has more terms than that."""
+    """No sum of (dx, dw, db, y) has more terms than that."""
     taps, pixels = int(numpy.prod(c.kernel)), int(numpy.prod(c.out))
     of_dw = int(numpy.prod(c.image)) if c.transposed else pixels
-    return c.cout // c.groups * taps, c.batch * of_dw, c.batch * pixels
+    return c.cout // c.groups * taps, c.batch * of_dw, c.batch * pixels, c.cin // c.groups * taps

@@ -8,6 +8,7 @@ from itertools import product
 import numpy
 
 import draw
+import samples
 from definition import Convolution, forward, gradients, magnitudes, terms
 
 try:
@@ -70,11 +71,26 @@ class DefinitionTest(unittest.TestCase):
         dice = numpy.random.default_rng(3)
         for c in problems(20, 3):
             ones = [numpy.ones(s) for s in (c.y_shape, c.x_shape, c.w_shape)]
-            for sums, most in zip(gradients(c, *ones), terms(c)):
+            for sums, most in zip((*gradients(c, *ones), forward(c, *ones[1:])), terms(c)):
                 self.assertLessEqual(sums.max(initial=0), most, c)
             dy, x, w = operands(c, dice)
             for sums, bound in zip(gradients(c, dy, x, w), magnitudes(c, dy, x, w)):
                 self.assertTrue((abs(sums) <= bound).all(), c)
+
+    # Each of them gathers the same terms.
+    def test_samples_are_the_definition(self):
+        dice, types = numpy.random.default_rng(5), ("f32", "f32", "f32")
+        for c in problems(60, 6):
+            dy, x, w = operands(c, dice)
+            (dx, dw, db), y = gradients(c, dy, x, w), forward(c, x, w)
+            sizes = (*magnitudes(c, dy, x, w), forward(c, abs(x), abs(w)))
+            found = {"dx": lambda at: samples.data_result(c, at, dy, w, types[:2], False), "dw": lambda at: samples.weight_result(c, at, dy, x, types),
+                     "db": lambda at: samples.bias_result(c, at, dy, "f32"), "y": lambda at: samples.data_result(c, at, x, w, types[:2], True)}
+            for (name, sample), result, size, most in zip(found.items(), (dx, dw, db, y), sizes, terms(c)):
+                for at in [tuple(dice.integers(0, n) for n in result.shape) for _ in range(6 if result.size else 0)]:
+                    one = sample(at)
+                    self.assertEqual((one[0], one[1]), (result[at], size[at]), (name, at, c))
+                    self.assertLessEqual(one[2], most, (name, at, c))
 
     def test_padding_adds_nothing(self):
         c = Convolution(1, 1, 1, (2,), (3,), (1,), (1,), (1,), (1,))

@@ -51,6 +51,38 @@ def convolution(random, most_meetings=MOST_MEETINGS, wide=False):
             return c
 
 
+def _log_uniform(random, low, high):
+    return int(low * (high / low) ** random.random())
+
+
+def large(random):
+    """A layer of a realistic size: 1e6 to 3e7 elements in the larger tensor, and at most 6e8 products a pass."""
+    while True:
+        rank = random.choice((1, 2, 2, 3))
+        few = random.choice((1, 1, 2, 3, 4, 8, 16, 32, 64))
+        inner, outer = few, random.choice((1, 2, 3, few, 2 * few))
+        kernel = random.choice((1, 1, 2, 3, 3, 5, 7 if rank < 3 else 3))
+        stride = random.choice((1, 1, 1, 2, kernel))
+        dilation = random.choice((1, 1, 1, 2))
+        groups = random.choice((1, 1, 1, 2, 8))
+        if random.random() < 0.2:
+            inner, outer, groups = 1, 1, random.choice((3, 8, 16, 24, 64))  # depthwise
+        batch = random.choice((1, 1, 1, 2, 5))
+        pixels = max(1, _log_uniform(random, 1e6, 3e7) // (batch * groups * max(inner, outer)))
+        longest = pixels ** (1 / rank) * random.choice((1, 1, 2))
+        image = [max(1, int(longest))] * (rank - 1)
+        image.append(max(1, pixels // prod(image)))
+        random.shuffle(image)
+        transposed = random.random() < 0.2
+        side = random.choice((0, dilation * (kernel - 1) // 2))
+        if min(image) <= dilation * (kernel - 1):
+            continue
+        c = _make(batch, inner * groups, outer * groups, tuple(image), (kernel,) * rank, stride, side, dilation, groups, transposed)
+        products = batch * prod(c.image if transposed else c.out) * kernel**rank * inner * outer * groups
+        if min(c.out) > 0 and 1e6 <= max(prod(c.x_shape), prod(c.y_shape)) <= 3e7 and products <= 6e8:
+            return c
+
+
 def _make(batch, cin, cout, image, kernel, stride=1, padding=0, dilation=1, groups=1, transposed=False, more=0):
     def spread(value):
         return value if isinstance(value, tuple) else (value,) * len(image)

@@ -10,6 +10,8 @@ Of whole, special and denormal numbers (data.py) every sum of the definition is 
 Of normal numbers, |result - sum| <= gamma(n + 2) * (sum of |terms|) + (rounding to the result's type): n terms added in any order,
 each product rounded or not, with gamma(n) = n u / (1 - n u), u = 2^-24 (Higham, Accuracy and Stability of Numerical Algorithms,
 2nd ed., SIAM 2002, sections 3.1 and 4.2; 2 more for products that are rounded and for a sum of parts that starts from another's).
+Where results are float32 and operands all positive, dw and db are held to 1e-5 of themselves, too, however many terms they have.
+What rounds beyond the largest number of a type is infinity. Post-ops are in float32: each of bias and addend is one addition more.
 HF32 rounds operands first: to 11 or 10 bits, each product off by 2 h + h^2 of itself, h = 2^-12 or 2^-11; a chip rounds to
 the bits it has, whichever of the two is asked for.
 Relaxed math (Winograd) forms other products: neither bits nor NaNs are the definition's, and errors are judged by norms, as it
@@ -17,7 +19,7 @@ promises: 2e-5 of the gradient's L2 norm and 2e-4 of its largest element, beside
 
 import numpy
 
-from data import HALF_ULP, LEAST, decode, encode
+from data import HALF_ULP, LEAST, MOST, decode, encode, flushed
 
 _HF32 = {"hf32": 2.0**-12, "hf32_low": 2.0**-11}
 
@@ -32,17 +34,17 @@ def _first(wrong, result, wanted):
 
 
 @numpy.errstate(all="ignore")
-def exact(result, sums, dtype, cube=False):
-    """What is wrong with a result (float64) whose exact sums are given; None: nothing."""
+def exact(result, sums, dtype, cube=False, flush=False):
+    """What is wrong with a result (float64) whose exact sums are given; None: nothing. flush: denormals of float32 are left as zero."""
     if result.shape != sums.shape:
         return f"shape {result.shape}, not {sums.shape}"
-    wanted = decode(encode(sums, dtype), dtype)
+    wanted = decode(encode(flushed(sums, "f32") if flush else sums, dtype), dtype)
     wrong = ~((result == wanted) | (numpy.isnan(result) & (numpy.isnan(wanted) | cube)))
     return _first(wrong, result, wanted) if wrong.any() else None
 
 
-def near(result, sums, magnitudes, terms, dtype, math="keep"):
-    """The same for sums that are rounded."""
+def near(result, sums, magnitudes, terms, dtype, math="keep", relative=None):
+    """The same for sums that are rounded; relative: of itself, how far a result may be off in any case."""
     if result.shape != sums.shape:
         return f"shape {result.shape}, not {sums.shape}"
     rounding = HALF_ULP[dtype] * numpy.abs(sums) + LEAST[dtype]
@@ -55,5 +57,10 @@ def near(result, sums, magnitudes, terms, dtype, math="keep"):
     h = _HF32.get(math, 0)
     of_sums = (_gamma(terms + 2) + 2 * h + h * h) * magnitudes
     # The rounding is of the sum that was found, which may be larger than the exact one.
-    wrong = ~(numpy.abs(result - sums) <= of_sums + HALF_ULP[dtype] * of_sums + rounding)
+    bound = of_sums + HALF_ULP[dtype] * of_sums + rounding
+    if relative is not None:
+        bound = numpy.minimum(bound, relative * numpy.abs(sums))
+    with numpy.errstate(invalid="ignore"):
+        wrong = ~(numpy.abs(result - sums) <= bound)
+    wrong &= ~(numpy.isinf(result) & (numpy.sign(result) * sums + bound >= MOST[dtype]))
     return _first(wrong, result, sums) if wrong.any() else None

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Decides what the memory orders of files are, written in NumPy from what they are called: N, C, spatial is `ncdhw`, channels last
-`ndhwc`; NDC1HWC0 has blocks of channels, FRACTAL_Z_3D (weights without groups) of both, what is missing being zero."""
+`ndhwc`; NDC1HWC0 has blocks of channels (NDC1HWC16 of 16), FRACTAL_Z_3D (weights without groups) of both. What is missing is zero in
+results; in what is read it may be anything."""
 
 import numpy
 
 
-def block(dtype):
-    return 8 if dtype == "f32" else 16  # 32 bytes
+def block(dtype, layout="ndc1hwc0"):
+    return 8 if layout != "ndc1hwc16" and dtype == "f32" else 16  # 32 bytes
 
 
 def _as_3d(array):
@@ -17,23 +18,24 @@ def _nan(array):
     return (array & 0x7FFF) > 0x7F80 if array.dtype == numpy.uint16 else numpy.isnan(array)
 
 
-def _filled(array, axis, step):
+def _filled(array, axis, step, fill):
     more = [(0, 0)] * array.ndim
     more[axis] = (0, -array.shape[axis] % step)
-    return numpy.pad(array, more)
+    return numpy.pad(array, more, constant_values=fill)
 
 
-def into(array, layout, dtype):
-    """An array with axes N, C, spatial (weights: O, I, spatial) as a file has it."""
+def into(array, layout, dtype, dirty=False):
+    """An array with axes N, C, spatial (weights: O, I, spatial) as a file has it; dirty: blocks are filled up with NaN."""
+    fill = (0x7FC0 if array.dtype == numpy.uint16 else numpy.nan) if dirty else 0
     if layout == "ncdhw":
         return array
     if layout == "ndhwc":
         return numpy.moveaxis(array, 1, -1)
-    c0 = block(dtype)
-    full = _filled(_as_3d(array), 1, c0)
+    c0 = block(dtype, layout)
+    full = _filled(_as_3d(array), 1, c0, fill)
     full = full.reshape(full.shape[0], full.shape[1] // c0, c0, *full.shape[2:])  # N, C1, C0, D, H, W
     if layout == "fractal_z_3d":
-        full = _filled(full, 0, 16)
+        full = _filled(full, 0, 16, fill)
         full = full.reshape(full.shape[0] // 16, 16, *full.shape[1:])  # N1, 16, C1, C0, D, H, W
         full = full.transpose(4, 2, 5, 6, 0, 1, 3)
         return full.reshape(-1, *full.shape[4:])

@@ -8,7 +8,7 @@ import cubejit
 
 def legal(c, orders, types, gradient, session):
     """The legal plans of a gradient, as lines for `run --plan`."""
-    names = ("dy", "x", "w", "dx", "dw")
+    names = ("dy", "x", "w", "dx", "dw", "y")
     padding = [side for pair in zip(c.before, c.after) for side in pair]
     problem = cubejit.Problem(
         c.x_shape, c.w_shape, stride=list(c.stride), padding=padding, dilation=list(c.dilation), transposed=c.transposed,

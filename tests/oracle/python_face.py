@@ -10,6 +10,7 @@ import numpy
 
 import cubejit
 import data
+import float_mode
 import guard
 import views
 
@@ -22,9 +23,13 @@ class Refused(Exception):
     """What may be refused was, for the right reason."""
 
 
+class NotDense(Refused):
+    """A view that is not taken today."""
+
+
 MASKS = [mask for mask in itertools.product((True, False), repeat=3) if any(mask)]
 MATHS = ("keep", "relaxed", "hf32", "hf32_low")
-RESULTS = ("made", "plain", "channels last", "unaligned", "of another type", "guarded")
+RESULTS = ("made", "plain", "channels last", "unaligned", "of another type", "guarded", "view")
 
 
 def _works(**options):
@@ -61,7 +66,7 @@ class Sessions:
 
 def degenerate_options(sessions):
     """Every option, the others usual."""
-    usual = {"session": {"threads": 1}, "math": "keep", "mask": (True,) * 3, "results": "made", "threads": 0}
+    usual = {"session": {"threads": 1}, "math": "keep", "mask": (True,) * 3, "results": "made", "threads": 0, "flush": False}
     for isa, backend in itertools.product(sessions.isas, sessions.backends):
         yield {**usual, "session": {"isa": isa, "backend": backend, "threads": 2}}
     for changed in (*({"mask": m} for m in MASKS), *({"math": m} for m in MATHS), *({"results": r} for r in RESULTS),
@@ -69,6 +74,7 @@ def degenerate_options(sessions):
         yield {**usual, **changed}
     for view in views.ALL:
         yield {**usual, "view": view}
+    yield {**usual, "flush": True}
     for machine in ("ascend910b2", "ascend310p3"):
         for fast in (False, True):
             yield {**usual, "session": {"machine": machine, "forward_copies": fast, "threads": 1}}
@@ -82,7 +88,8 @@ def random_options(random, sessions, chip):
         session["isa"] = random.choice(sessions.isas)
         session["backend"] = random.choices(sessions.backends, [{"xbyak": 8, "llvm": 3}.get(b, 1) for b in sessions.backends])[0]
     return {"session": session, "math": random.choice(("keep",) * 5 + MATHS[1:]), "threads": random.choice((0, 0, 1, 2, 5)),
-            "mask": random.choice([(True,) * 3] * 6 + MASKS), "results": random.choice(("made",) + RESULTS)}
+            "mask": random.choice([(True,) * 3] * 6 + MASKS), "results": random.choice(("made",) + RESULTS),
+            "flush": random.random() < 0.25}
 
 
 def _objects(random, dtype):
@@ -107,6 +114,28 @@ def _operand(random, values, dtype, view):
     return made, array, f"{kind} {dtype} {view.__name__}"
 
 
+def beside(inside, around, results):
+    """Whether memory beside a result is as it was. Of a view, which is read before, the result itself goes."""
+    if results == "guarded":
+        return True
+    dtype = {"f": "f32", "e": "f16", "H": "bf16"}[around.dtype.char]
+    if results == "view":
+        inside[...] = numpy.asarray(views.memory(1, inside.dtype))[0]
+    return numpy.isnan(data.decode(around if results == "view" else numpy.concatenate([around[:16], around[-16:]]), dtype)).all()
+
+
+def prod_of_view(shape):
+    return mathematics.prod(2 * n + 2 for n in shape)
+
+
+def view_of(random, row, shape):
+    """A part of a larger array: a margin around each axis, steps, axes in any order."""
+    order = random.sample(range(len(shape)), len(shape))
+    array = row.reshape([2 * shape[a] + 2 for a in order]).transpose([order.index(a) for a in range(len(shape))])
+    steps = [random.choice((1, 1, 1, 2)) for _ in shape]
+    return array[tuple(slice(1, 1 + n * step, step) for n, step in zip(shape, steps))]
+
+
 def _target(random, shape, dtype, results):
     """(what is to be written, the array its numbers are in, its type, memory that must stay NaN)"""
     if results == "made":
@@ -119,6 +148,10 @@ def _target(random, shape, dtype, results):
         offset = random.randrange(1, 16) * numpy.dtype(data.STORED[dtype]).itemsize
         if random.random() < 0.1 and dtype != "bf16":
             offset += 1
+    if results == "view":
+        around = views.memory(prod_of_view(shape), data.STORED[dtype])
+        inside = view_of(random, around, shape)
+        return (to_torch(inside, dtype) if dtype == "bf16" else inside), inside, dtype, around
     if results == "guarded":
         around = inside = guard.memory(count, data.STORED[dtype], random.random() < 0.6)
         inside[...] = numpy.asarray(views.memory(1, inside.dtype))[0]
@@ -148,12 +181,17 @@ def numbers_of(result):
     return data.decode(array, dtype), dtype
 
 
-def _conv_backward(off, *arguments, **named):
-    """The call; addresses of arrays that are no multiple of an element may be refused, each by name, and no other ones."""
+def _conv_backward(off, *arguments, call=None, **named):
+    """The call; addresses of arrays that are no multiple of an element may be refused, each by name, and no other ones. So may results that
+    are not dense."""
     try:
-        return cubejit.conv_backward(*arguments, **named)
-    except cubejit.InvalidProblem as error:
+        return (call or cubejit.conv_backward)(*arguments, **named)
+    except cubejit.Error as error:
         said = str(error).splitlines()
+        if all("dense" in line and "strides (" in line for line in said):
+            raise NotDense(said[0].partition("; ")[2] or said[0].rpartition("): ")[2]) from error
+        if not isinstance(error, cubejit.InvalidProblem):
+            raise
         if all("is not aligned to" in line and line.partition(" ")[0] in off for line in said):
             raise Refused(" ".join(said[0].split()[1:])) from error
         raise
@@ -172,6 +210,8 @@ def run(random, c, kind, dice, sessions, options):
     else:
         made = [_operand(random, v, t, options.get("view")) for v, t in zip(values, dtypes)]
     read = [data.decode(array, t) for (_, array, _), t in zip(made, dtypes)]
+    if options["flush"]:
+        read = [data.flushed(array, t) for array, t in zip(read, dtypes)]
     before = [_bits(array) for _, array, _ in made]
     off = {name for name, (_, array, _) in zip(("dy", "x", "w"), made) if not array.flags.aligned}
     shapes = (c.x_shape, c.w_shape, (c.cout,))
@@ -179,14 +219,22 @@ def run(random, c, kind, dice, sessions, options):
     off |= {name for name, (_, inside, _, _) in zip(("dx", "dw", "db"), targets) if inside is not None and not inside.flags.aligned}
     padding = list(c.before) if c.before == c.after else [side for pair in zip(c.before, c.after) for side in pair]
     did = (f"Session({options['session']}), math={options['math']}, mask={options['mask']}, threads={options['threads']}, "
-           f"results {options['results']}, dy {made[0][2]}, x {made[1][2]}, w {made[2][2]}")
+           f"results {options['results']}, flush={options['flush']}, dy {made[0][2]}, x {made[1][2]}, w {made[2][2]}")
     geometry = dict(
         stride=list(c.stride), padding=padding, dilation=list(c.dilation), transposed=c.transposed,
         output_padding=list(c.output_padding) if c.transposed else 0, groups=c.groups, output_mask=options["mask"],
         math=options["math"])
-    results = _conv_backward(off, *(m[0] for m in made), **geometry, session=sessions.of(options["session"]), threads=options["threads"],
-                             out=None if options["results"] == "made" else tuple(t[0] for t in targets))
-    faults = [f"{name} was written to" for name, (_, array, _), old in zip(("dy", "x", "w"), made, before) if _bits(array) != old]
+    faults = []
+    try:
+        with float_mode.flushing(options["flush"], faults):
+            results = _conv_backward(off, *(m[0] for m in made), **geometry, session=sessions.of(options["session"]),
+                                     threads=options["threads"], out=None if options["results"] == "made" else tuple(t[0] for t in targets))
+    except NotDense:
+        for name, (_, _, dtype, around) in zip(("dx", "dw", "db"), targets):
+            if around is not None and not numpy.isnan(data.decode(around, dtype)).all():
+                return read, [None] * 3, [f"{name} was refused and written"], did
+        raise
+    faults += [f"{name} was written to" for name, (_, array, _), old in zip(("dy", "x", "w"), made, before) if _bits(array) != old]
     found = []
     other, how = dict(options["session"]), "on other threads"
     if chip:
@@ -194,7 +242,8 @@ def run(random, c, kind, dice, sessions, options):
 
     @functools.cache
     def again():
-        return cubejit.conv_backward(*(m[0] for m in made), **geometry, session=sessions.of(other), threads=random.choice((1, 2, 3)))
+        with float_mode.flushing(options["flush"], faults):
+            return cubejit.conv_backward(*(m[0] for m in made), **geometry, session=sessions.of(other), threads=random.choice((1, 2, 3)))
 
     for i, (name, asked, result, target) in enumerate(zip(("dx", "dw", "db"), options["mask"], results, targets)):
         given, inside, dtype, around = target
@@ -214,7 +263,6 @@ def run(random, c, kind, dice, sessions, options):
             found.append((data.decode(inside, dtype), dtype))
             if result is not given:
                 faults.append(f"{name} is not the object that was given")
-            outside = data.decode(numpy.concatenate([around[:16], around[-16:]]), dtype)
-            if options["results"] != "guarded" and not numpy.isnan(outside).all():
+            if not beside(inside, around, options["results"]):
                 faults.append(f"memory beside {name} was written to")
     return read, found, faults, did

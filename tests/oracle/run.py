@@ -3,7 +3,7 @@
 """Compares the library and the command with the definition:
     run.py [--seed S] [--problems N] [--every K] [--seconds T] [--only NUMBER] [--command FILE]
 
-Every K-th degenerate problem, then N random ones, or until T seconds have passed. PYTHONPATH must hold the package cubejit. Problems
+S is the day's unless given. Every K-th degenerate problem, then N random ones, or until T seconds have passed. PYTHONPATH must hold the package cubejit. Problems
 are computed in a process of their own: one that dies or takes more than two minutes is a fault, and the next goes on. Ends with 1 if
 there is a fault or nothing was compared."""
 
@@ -54,7 +54,7 @@ def say(number, faults, seed):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=int(time.strftime("%Y%m%d")), help="of the day unless given")
     parser.add_argument("--problems", type=int, default=1000)
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=float("inf"))

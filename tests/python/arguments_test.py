@@ -85,6 +85,37 @@ class Arguments(unittest.TestCase):
             with self.assertRaisesRegex(cubejit.InvalidProblem, "seconds = "):
                 cubejit.tune(PROBLEM, seconds=seconds)
 
+    # pybind11 would answer with all signatures there are.
+    def test_names_of_arguments(self):
+        make, session = cubejit.Problem, cubejit.Session()
+        self.refused(r"^Problem\(\) has no argument 'strides'; the nearest is stride; there are x, w, stride, ", make, (1, 2, 5), (3, 2, 3), strides=2)
+        self.refused(r"^Problem\(\) has no argument 'pad'; .*\nProblem\(\) lacks its argument 'w'$", make, (1, 2, 5), pad=1)
+        self.refused(r"^Problem\(\) takes 2 arguments without a name; it was given 3$", make, (1, 2, 5), (3, 2, 3), 1)
+        self.refused(r"^Problem\(\) was given 'x' twice$", make, (1, 2, 5), (3, 2, 3), x=(1, 2, 5))
+        self.refused(r"^Problem\(\) lacks its argument 'x'\nProblem\(\) lacks its argument 'w'$", make)
+        self.refused(r"^compile\(\) has no argument 'gradient'; the nearest is gradients; .*\ncompile\(\) lacks its argument 'gradients'$",
+                     session.compile, PROBLEM, gradient="dx")
+        for call, wrong in ((session.plan, {"gradient": "dx", "explan": True}), (session.report, {"traces": True}),
+                            (session.plan_call, {"gradients": ["dx"], "problems": 1}), (session.dump, {"directory": "/nowhere", "stage": "all"})):
+            name = list(wrong)[-1]
+            self.refused(rf"^{call.__name__}\(\) has no argument '{name}'; the nearest is ", call, PROBLEM, **wrong)
+
+    def test_words_of_arguments(self):
+        for call in (lambda **a: cubejit.conv(X, W, **a), lambda **a: cubejit.conv_backward(DY, X, W, **a)):
+            for word, near in (("relaxd", "relaxed"), ("hf23", "hf32"), ("fast", "relaxed"), ("strict", "keep")):
+                with self.subTest(word=word), self.assertRaisesRegex(
+                        cubejit.InvalidProblem, f"unknown math '{word}'; the nearest is {near}; there are keep, hf32, hf32_low, relaxed"):
+                    call(math=word)
+        for name, word, near in (("backend", "xbiak", "xbyak"), ("tune", "alway", "always"), ("isa", "avx3", "avx2")):
+            with self.subTest(name=name), self.assertRaisesRegex((cubejit.InvalidProblem, cubejit.Unsupported), f"the nearest is {near}"):
+                cubejit.Session(**{name: word})
+        with self.assertRaisesRegex(cubejit.InvalidProblem, "unknown post-op 'rellu'; the nearest is relu"):
+            cubejit.conv(X, W, activation="rellu")
+        with self.assertRaisesRegex(cubejit.InvalidProblem, "unknown stage 'vectr'; the nearest is vector"):
+            cubejit.dump(PROBLEM, "/nowhere", stages="vectr")
+        with self.assertRaisesRegex(cubejit.Error, "ascend910b2"):
+            cubejit.Session(machine="ascend910b22")
+
     def test_what_is_right_is_taken(self):
         numpy.testing.assert_array_equal(cubejit.conv(X, W, numpy.int64(1), [0], (1,), False, 0, numpy.int32(1)), cubejit.conv(X, W))
         self.assertEqual(cubejit.conv(X, W, padding=numpy.array([1, 1])).shape, (1, 3, 5))

@@ -30,6 +30,25 @@ class PostOps(unittest.TestCase):
     def setUp(self):
         self.generator = np.random.default_rng(9)
 
+    # PyTorch's formulas: a slope of 0 makes NaN of -infinity.
+    def test_infinities_and_nans(self):
+        sums = np.float32([[[np.inf, -np.inf, np.nan, 0, -0.0, 1.5, -1.5, 3e38, -3e38, 1e-38, -1e-38]]])
+        wanted = {"relu": np.where(sums < 0, 0, sums), "clip:-2:5": np.clip(sums, -2, 5),
+                  **{f"leaky_relu:{a}": None for a in (0, 0.25, 3, -0.5)}}
+        with np.errstate(all="ignore"):
+            for activation in wanted:
+                if activation.startswith("leaky"):
+                    wanted[activation] = np.where(sums > 0, sums, sums * np.float32(activation.split(":")[1]))
+        sessions = [cubejit.Session(threads=1, backend=b) for b in ("xbyak", "interpreter", "tile_interpreter")]
+        for session in sessions:
+            for channels in (1, 9):  # by vectors of channels, and of pixels
+                x = np.repeat(sums, channels, axis=1)
+                w = np.ones((channels, 1, 1), np.float32)
+                for activation, y in wanted.items():
+                    with self.subTest(activation=activation, channels=channels):
+                        found = cubejit.conv(x, w, groups=channels, activation=activation, session=session)
+                        np.testing.assert_array_equal(found, np.repeat(y, channels, axis=1))
+
     def test_y_is_finished_as_numpy_does_it(self):
         chosen = random.Random(3)
         for number in range(120):
