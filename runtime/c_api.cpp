@@ -307,6 +307,10 @@ size_t cubejit_workspace_bytes(const cubejit_executable* executable, int threads
   return executable == nullptr ? 0 : executable->executable->workspaceBytes(threads);
 }
 
+size_t cubejit_workspace_bytes_beside_packed(const cubejit_executable* executable, int threads) {
+  return executable == nullptr ? 0 : executable->executable->workspaceBytes(threads, true);
+}
+
 cubejit_status cubejit_run(const cubejit_executable* executable, const cubejit_tensors* tensors, void* workspace,
                            size_t workspace_bytes, int threads) {
   return cubejit::statusOf(Stage::kRun, [&]() -> Status {

@@ -196,19 +196,20 @@ const HostIsa& Executable::isa() const { return state_->isa; }
 int Executable::threads() const { return state_->threads; }
 StageTimes Executable::times() const { return state_->times; }
 
-std::size_t Executable::workspaceBytes(int threads) const {
-  return static_cast<std::size_t>(state_->workspace.on(slotsOf(threads, state_->threads)));
+std::size_t Executable::workspaceBytes(int threads, bool packedW) const {
+  return static_cast<std::size_t>(state_->workspace.on(slotsOf(threads, state_->threads), packedW));
 }
 
 Status Executable::run(const Tensors& tensors, void* workspace, std::size_t workspaceBytes, int threads) const {
   return withoutThrowing(Stage::kRun, [&]() -> Status {
     const int slots = slotsOf(threads, state_->threads);
+    const bool packed = tensors.packedW != nullptr;
     const std::string rules =
-        brokenRules(*state_, tensors, tensors.packedW == nullptr ? 0 : static_cast<std::int64_t>(packedWeightsBytes()),
-                    {workspace, workspaceBytes, this->workspaceBytes(slots)}, slots);
+        brokenRules(*state_, tensors, packed ? static_cast<std::int64_t>(packedWeightsBytes()) : 0,
+                    {workspace, workspaceBytes, this->workspaceBytes(slots, packed)}, slots);
     const std::string broken = threads < 0 ? brokenThreads(threads) + (rules.empty() ? "" : "\n") + rules : rules;
     if (!broken.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kRun, broken};
-    if (tensors.packedW != nullptr && state_->passes.reads(TensorId::kW)) {
+    if (packed && state_->passes.reads(TensorId::kW)) {
       const std::string rule = brokenPackedRules(*this, tensors.packedW);
       if (!rule.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kRun, rule};
     }

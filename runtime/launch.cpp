@@ -60,8 +60,9 @@ struct LaunchProgram::Walk {
 LaunchProgram::LaunchProgram(const TileProgram& program, KernelRunner runner)
     : runner_(std::move(runner)),
       buffers_(program.buffers),
+      prepack_(prepackOf(program)),
       workspace_(workspaceOf(program)),
-      prepack_(prepackOf(program)) {
+      besidePacked_(workspaceOf(program, prepack_.buffers)) {
   for (const SegmentList& list : program.lists) lists_.push_back(segmentWords(list));
   for (const Kernel& kernel : program.kernels) {
     const auto* contract = std::get_if<Contract>(&kernel);
@@ -229,6 +230,7 @@ LaunchProgram::Slot LaunchProgram::slotOf(const Places& places, int index) const
 
 std::vector<char*> LaunchProgram::basesOf(const Places& places, int slot) const {
   const Tensors& t = places.tensors;
+  const WorkspaceLayout& workspace = places.kept == nullptr ? workspace_ : besidePacked_;
   std::vector<char*> bases;
   for (std::size_t b = 0; b < buffers_.size(); ++b) {
     char* base = nullptr;
@@ -244,10 +246,10 @@ std::vector<char*> LaunchProgram::basesOf(const Places& places, int slot) const 
       case BufferRole::kZ: base = static_cast<char*>(const_cast<void*>(t.z)); break;
       case BufferRole::kShared:
         base = places.kept != nullptr && prepack_.buffers[b] ? places.kept + keptPlace_[b]
-                                                             : moved(places.workspace, workspace_.offset[b]);
+                                                             : moved(places.workspace, workspace.offset[b]);
         break;
       case BufferRole::kPrivate:
-        base = moved(places.workspace, workspace_.bytes.on(slot) + workspace_.offset[b]);
+        base = moved(places.workspace, workspace.bytes.on(slot) + workspace.offset[b]);
         break;
       case BufferRole::kConstant: base = reinterpret_cast<char*>(const_cast<float*>(buffers_[b].values.data())); break;
     }
@@ -315,7 +317,7 @@ void LaunchProgram::runBackToBack(const Programs& programs, const BackToBack& or
   for (const BackToBack::Member& member : order.members) {
     const LaunchProgram& program = *programs[member.program];
     shared.parts.push_back({program, member.phase, placesOf(tensors, workspace)});
-    workspace += program.workspaceBytes(team.slots);
+    workspace += program.workspaceBytes(team.slots, tensors.packedW != nullptr);
     work += program.phases_[member.phase].workCycles;
     program.runPhases(0, member.phase, shared.parts.back().places, team);
   }

@@ -45,8 +45,10 @@ class LaunchProgram {
  public:
   LaunchProgram(const TileProgram& program, KernelRunner runner);
 
-  /// Bytes of workspace: shared buffers, then private ones per slot.
-  std::size_t workspaceBytes(int slots) const { return static_cast<std::size_t>(workspace_.bytes.on(slots)); }
+  /// Bytes of workspace: shared buffers, then private ones per slot. `packed`: with tensors.packedW.
+  std::size_t workspaceBytes(int slots, bool packed = false) const {
+    return static_cast<std::size_t>((packed ? besidePacked_ : workspace_).bytes.on(slots));
+  }
   /// Runs the program. Buffers are those of the caller; `workspace` is 64-byte aligned and large enough.
   /// With tensors.packedW the phases that prepack() runs are left out.
   void run(const Tensors& tensors, char* workspace, const Team& team) const;
@@ -122,8 +124,8 @@ class LaunchProgram {
   std::vector<std::vector<std::int64_t>> lists_;
   std::vector<std::int64_t> alignments_;  ///< of each kernel's vectors
   std::vector<Buffer> buffers_;
-  WorkspaceLayout workspace_;
   Prepack prepack_;
+  WorkspaceLayout workspace_, besidePacked_;  ///< the latter: of runs that read what prepack() has filled
   std::vector<std::size_t> keptPlace_;  ///< of each kept buffer among those
   std::size_t keptBytes_ = 0;
   std::vector<FlatPhase> phases_;

@@ -66,7 +66,7 @@ Result<std::unique_ptr<Workload>> Workload::create(const Problem& p, PassMask ma
 }
 
 Result<std::int64_t> Workload::run(const Executable& executable) {
-  const std::size_t bytes = executable.workspaceBytes();
+  const std::size_t bytes = executable.workspaceBytes(0, packed_ != nullptr);
   if (workspace_ == nullptr || workspace_->bytes() < bytes) workspace_ = std::make_unique<Memory>(bytes);
   if (workspace_->data() == nullptr) {
     workspace_.reset();

@@ -29,12 +29,14 @@ struct WorkspaceLayout {
   WorkspaceBytes bytes;
 };
 
-inline WorkspaceLayout workspaceOf(const TileProgram& program) {
+/// `elsewhere`: by buffer, those that lie in other memory; none if empty.
+inline WorkspaceLayout workspaceOf(const TileProgram& program, const std::vector<bool>& elsewhere = {}) {
   WorkspaceLayout layout;
   for (const Buffer& buffer : program.buffers) {
-    std::int64_t* end = buffer.role == BufferRole::kShared    ? &layout.bytes.shared
-                        : buffer.role == BufferRole::kPrivate ? &layout.bytes.perThread
-                                                              : nullptr;
+    const bool counts = elsewhere.empty() || !elsewhere[layout.offset.size()];
+    std::int64_t* end = buffer.role == BufferRole::kShared && counts ? &layout.bytes.shared
+                        : buffer.role == BufferRole::kPrivate        ? &layout.bytes.perThread
+                                                                     : nullptr;
     layout.offset.push_back(end == nullptr ? 0 : *end);
     if (end != nullptr) *end += paddedBytes(buffer.bytes);
   }

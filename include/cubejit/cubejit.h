@@ -203,6 +203,8 @@ CUBEJIT_API void cubejit_executable_destroy(cubejit_executable* executable);
 /* Bytes of workspace a run on this many threads needs (0 threads: the session's choice); 0 for a null handle. What cubejit_run() refuses, a negative
  * number, needs what 0 does. */
 CUBEJIT_API size_t cubejit_workspace_bytes(const cubejit_executable* executable, int threads);
+/* The same of a run that is given cubejit_tensors::packed_w, whose weights have memory of their own. */
+CUBEJIT_API size_t cubejit_workspace_bytes_beside_packed(const cubejit_executable* executable, int threads);
 /* Computes the passes. `workspace` is scratch, aligned to 64 bytes; each concurrent run needs its own. 0 threads: the session's choice; a negative
  * number is CUBEJIT_INVALID_PROBLEM.
  * Denormals are flushed in all its threads as the calling thread has it, rounding is to nearest (float_mode.h). */

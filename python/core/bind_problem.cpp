@@ -69,8 +69,8 @@ void bindProblem(py::module_& module) {
           py::arg("output_padding") = IntOrList{0}, py::arg("groups") = 1, py::arg("dtype") = "f32",
           py::arg("layout") = "ncdhw", py::arg("formats") = Formats{},
           "x and w are shapes. dtype: f32, f16, bf16, hf32, hf32_low. layout, of activations: ncdhw, ndhwc, ndc1hwc0.\n"
-           "formats: {\"dw\": (\"f32\", \"fractal_z_3d\")} for single tensors dy, x, w, dx, dw, db; of operands also "
-           "{\"x\": (\"f32\", x.stride())}, strides in elements.")
+          "formats: {\"dw\": (\"f32\", \"fractal_z_3d\")} for single tensors dy, x, w, dx, dw, db; of operands also "
+          "{\"x\": (\"f32\", x.stride())}, strides in elements.")
       .def(py::init(otherwise<Problem>({"Problem",
                                         {"x", "w", "stride", "padding", "dilation", "transposed", "output_padding",
                                          "groups", "dtype", "layout", "formats"},

@@ -120,7 +120,7 @@ TEST_P(OrdersOfAlgorithm, PlansAreRight) {
     const Machine machine = machineOfSmallL2(level);
     std::mt19937_64 random(56);
     int inPlace = 0, dots = 0;
-    for (int i = 0; i < 120; ++i) {
+    for (int i = 0; i < 160; ++i) {
       Problem p = randomProblem(random, 2e5);
       if (i % 2 == 1) fitRelaxedMath(random, p);
       p.dtype = kTypes[i / 2 % 3];
@@ -144,7 +144,7 @@ TEST_P(OrdersOfAlgorithm, PlansAreRight) {
     }
     EXPECT_GT(inPlace, 5) << toString(level);
     const bool pairs = level == IsaLevel::kAvx512Bf16 && fieldOf(algorithm.plan(), "dot_products") >= 0;
-    EXPECT_TRUE(!pairs || dots > 5) << dots;
+    EXPECT_TRUE(!pairs || dots > 3) << dots;
   }
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cubejit/cubejit.h"
+#include "runtime/verify/guarded_buffer.h"
 #include "tests/support/operands.h"
 
 namespace cubejit {
@@ -33,9 +34,10 @@ class PackedWeights : public testing::Test {
     executable_ = *compiled;
   }
   std::vector<float> dxOf(const Tensors& tensors) {
-    Aligned workspace(executable_->workspaceBytes());
+    const std::size_t bytes = executable_->workspaceBytes(0, tensors.packedW != nullptr);
+    GuardedBuffer workspace(bytes);
     std::fill(operands_.dx.begin(), operands_.dx.end(), -77.0F);
-    const Status done = executable_->run(tensors, workspace.data, executable_->workspaceBytes());
+    const Status done = executable_->run(tensors, workspace.data(), bytes);
     EXPECT_TRUE(done.ok()) << (done.ok() ? "" : done.error().message);
     return operands_.dx;
   }
@@ -50,6 +52,12 @@ class PackedWeights : public testing::Test {
   std::shared_ptr<const Executable> executable_;
   Operands operands_{problem_};
 };
+
+TEST_F(PackedWeights, AreNotReservedInTheWorkspaceOnceMore) {
+  const std::size_t packed = executable_->packedWeightsBytes() - 64;  // but for the line that says whose they are
+  for (const int threads : {1, 3})
+    EXPECT_EQ(executable_->workspaceBytes(threads, true) + packed, executable_->workspaceBytes(threads));
+}
 
 TEST_F(PackedWeights, ServeManyRunsUntilPackedAnew) {
   const std::size_t bytes = executable_->packedWeightsBytes();
