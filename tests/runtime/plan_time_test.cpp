@@ -42,8 +42,7 @@ TEST(PlanTime, RealisticProblemsArePlannedSoon) {
     const double begin = cpuMilliseconds();
     const auto choice = choosePlanWithin(p, pass, hostOf(level), false, WeightsUse::kEachRun, {});
     times.push_back(cpuMilliseconds() - begin);
-    const std::string problem = std::string(toString(pass)) + " " + toString(level) + " " + toFlags(p) + " --dtype " +
-                                dtypeText(p) + " --layout " + layoutText(p) + " --math " + toString(p.math);
+    const std::string problem = std::string(toString(pass)) + " " + toString(level) + " " + toFlags(p);
     EXPECT_TRUE(choice.ok()) << problem << "\n" << choice.error().message;
     if (asked != nullptr && times.back() > kTold) std::cout << times.back() << " ms: " << problem << "\n";
   }
