@@ -15,6 +15,7 @@
 #include "cubejit/index_map.h"
 #include "runtime/threads.h"
 #include "tiling/no_throw.h"
+#include "tiling/work_limit.h"
 
 namespace cubejit {
 namespace {
@@ -23,8 +24,12 @@ namespace {
 constexpr std::int64_t kTriedFrom = std::int64_t{8} << 20;
 constexpr std::int64_t kFreeBytes = std::int64_t{64} << 20, kMostForSpeed = std::int64_t{256} << 20;
 constexpr double kWorthMemory = 2.0;
-// Lowering takes milliseconds: so many plans are tried where no limit is said.
+// Where no limit is said, trials end after so many plans, or so much work of lowering them, if there is a plan that can be taken.
 constexpr int kMostTrials = 32;
+constexpr std::int64_t kMostTriedWork = kMostSteps;
+// A program of more steps takes tens of milliseconds to make, and megabytes: a plan that costs hardly more and has fewer is taken.
+constexpr std::int64_t kUsualSteps = kMostSteps / 32;
+constexpr double kHardlyMore = 1.25;
 
 std::int64_t tensorBytes(const Problem& problem, Pass pass) {
   const PassTensors tensors = tensorsOf(pass);
@@ -43,6 +48,28 @@ std::int64_t reorderedBytes(const Problem& problem, const TilingPlan& plan) {
     if (isReordered(plan.reorders, tensors.ids[i])) bytes += formatBytes(core, tensors.ids[i]);
   }
   return bytes;
+}
+
+// Steps, and segments of all variants: what lowering a plan takes grows with it.
+std::int64_t workOf(const std::vector<Node>& body, const std::vector<SegmentList>& lists) {
+  std::int64_t work = 0;
+  for (const Node& node : body) {
+    work += workOf(node.body, lists);
+    for (const Variant& v : node.call.variants) {
+      if (v.list < 0) continue;
+      for (const auto& section : lists[static_cast<std::size_t>(v.list)]) work += std::ssize(section);
+    }
+  }
+  return work;
+}
+
+std::int64_t workOf(const TileProgram& program) {
+  std::int64_t work = 0;
+  for (const Phase& phase : program.phases) {
+    for (const Axis& axis : phase.axes) work += std::ssize(axis.steps);
+    work += workOf(phase.body, program.lists);
+  }
+  return work;
 }
 
 std::string limitOf(const Options& options) {
@@ -64,27 +91,22 @@ class Trials {
   // Why the plan is not taken; nothing if it is.
   Result<std::optional<std::string>> refuses(const TilingPlan& plan) {
     bytes_ = -1;
-    if (!said_ && (tried_ >= kMostTrials || reorderedBytes(problem_, plan) > limit_))
+    const bool spent = tried_ >= kMostTrials || work_ >= kMostTriedWork;
+    if (!said_ && ((spent && least_ < kNone) || reorderedBytes(problem_, plan) > limit_))
       return std::optional<std::string>(overText());
-    ++tried_;
-    const auto bytes = workspaceBytes(problem_, plan, machine_, options_);
-    if (!bytes.ok()) {
-      if (bytes.error().code != ErrorCode::kLimitExceeded || isOutOfMemory(bytes.error())) return bytes.error();
-      tooLong_ = bytes.error();
-      return std::optional<std::string>(bytes.error().message);
-    }
-    bytes_ = *bytes;
-    least_ = std::min(least_, bytes_);
-    return bytes_ <= limit_ ? std::optional<std::string>() : std::optional<std::string>(overText());
+    return tried(plan);
   }
 
-  // The first of the legal candidates, which come first and cheapest first, that is taken.
-  Result<PlanChoice> first(PlanChoice choice) {
+  // The first of the legal candidates, which come first and cheapest first, that is taken; of those that cost at most so much if any does.
+  Result<PlanChoice> first(PlanChoice choice, double mostCycles) {
     std::vector<Candidate>& considered = choice.considered;
     auto fastest = considered.end(), smallest = considered.end();
     std::int64_t bytesOfFastest = 0;
-    for (auto candidate = considered.begin(); candidate != considered.end() && candidate->refusedBy.empty();
-         ++candidate) {
+    const auto legal = [&](auto candidate) {
+      return candidate != considered.end() && candidate->refusedBy.empty() && candidate->cost.totalCycles <= mostCycles;
+    };
+    std::vector<std::vector<Candidate>::iterator> untried;
+    for (auto candidate = considered.begin(); legal(candidate); ++candidate) {
       CUBEJIT_TRY(why, refuses(candidate->plan));
       if (bytes_ >= 0 && fastest == considered.end()) {
         fastest = candidate;
@@ -97,20 +119,53 @@ class Trials {
         return choice;
       }
       if (bytes_ >= 0 && bytes_ == least_) smallest = candidate;
+      if (!said_ && reorderedBytes(problem_, candidate->plan) > limit_) untried.push_back(candidate);
       candidate->refusedBy = {*why};
+    }
+    if (mostCycles < kAnyCycles) return Error{ErrorCode::kNoFeasiblePlan, Stage::kPlan, "no plan of few steps"};
+    // Where every plan makes copies beyond the limit, that which copies least is taken.
+    if (!said_ && smallest == considered.end()) {
+      std::stable_sort(untried.begin(), untried.end(), [&](auto x, auto y) {
+        return reorderedBytes(problem_, x->plan) < reorderedBytes(problem_, y->plan);
+      });
+      for (auto candidate = untried.begin(); candidate != untried.end() && smallest == considered.end(); ++candidate) {
+        const auto why = tried((*candidate)->plan);
+        if (!why.ok()) return why.error();
+        if (bytes_ >= 0) smallest = *candidate;
+      }
     }
     if (!said_ && smallest != considered.end()) {
       take(choice, smallest);
       return choice;
     }
-    if (said_ && least_ < std::numeric_limits<std::int64_t>::max())
+    if (said_ && least_ < kNone)
       return overLimit(std::string("of all plans of ") + toString(pass_) + " the one that takes least" +
                            (kept_ > 0 ? ", with " + std::to_string(kept_) + " bytes that passes share," : ""),
                        kept_ + least_, options_);
     return tooLong_ ? *tooLong_ : Error{ErrorCode::kNoFeasiblePlan, Stage::kPlan, "no legal plan"};
   }
 
+  static constexpr double kAnyCycles = std::numeric_limits<double>::infinity();
+
  private:
+  static constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
+
+  // refuses(), decided by lowering.
+  Result<std::optional<std::string>> tried(const TilingPlan& plan) {
+    ++tried_;
+    const auto program = lower(problem_, plan, machine_);
+    if (!program.ok()) {
+      if (program.error().code != ErrorCode::kLimitExceeded || isOutOfMemory(program.error())) return program.error();
+      work_ += FewerSteps::most();
+      tooLong_ = program.error();
+      return std::optional<std::string>(program.error().message);
+    }
+    work_ += workOf(*program);
+    bytes_ = workspaceOf(*program).bytes.on(threadsOf(options_));
+    least_ = std::min(least_, bytes_);
+    return bytes_ <= limit_ ? std::optional<std::string>() : std::optional<std::string>(overText());
+  }
+
   std::string overText() const {
     return said_ ? "takes more workspace than the limit of " + limitOf(options_)
                  : "takes more workspace than " + std::to_string(limit_) +
@@ -134,8 +189,9 @@ class Trials {
   const bool said_;
   const std::int64_t limit_;
   int tried_ = 0;
+  std::int64_t work_ = 0;    ///< of all that was tried
   std::int64_t bytes_ = -1;  ///< of the plan that was tried last; -1: not known
-  std::int64_t least_ = std::numeric_limits<std::int64_t>::max();
+  std::int64_t least_ = kNone;
   std::optional<Error> tooLong_;
 };
 
@@ -157,13 +213,22 @@ Result<PlanChoice> choosePlanWithin(const Problem& problem, Pass pass, const Mac
                                     WeightsUse weights, const Options& options, std::int64_t kept) {
   CUBEJIT_TRY(choice, choosePlan(problem, pass, machine, explain, weights, options.algorithm));
   if (machine.isNpu() || (options.memLimit <= 0 && tensorBytes(problem, pass) < kTriedFrom)) return choice;
-  CUBEJIT_TRY(why, Trials(problem, pass, machine, options, kept).refuses(choice.plan));
-  if (!why) return choice;
+  const bool said = options.memLimit > 0;
+  {
+    const FewerSteps usual(said ? kMostSteps : kUsualSteps);
+    CUBEJIT_TRY(why, Trials(problem, pass, machine, options, kept).refuses(choice.plan));
+    if (!why) return choice;
+  }
   if (!explain) {
     CUBEJIT_TRY(all, choosePlan(problem, pass, machine, true, weights, options.algorithm));
     choice = std::move(all);
   }
-  return Trials(problem, pass, machine, options, kept).first(std::move(choice));
+  if (!said) {
+    const FewerSteps usual(kUsualSteps);
+    auto few = Trials(problem, pass, machine, options, kept).first(choice, kHardlyMore * choice.cost.totalCycles);
+    if (few.ok() || few.error().code != ErrorCode::kNoFeasiblePlan) return few;
+  }
+  return Trials(problem, pass, machine, options, kept).first(std::move(choice), Trials::kAnyCycles);
 }
 
 }  // namespace cubejit

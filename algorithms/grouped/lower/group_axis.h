@@ -37,6 +37,8 @@ struct GroupBlock {
 struct GroupAxis {
   std::vector<GroupBlock> blocks;
   std::vector<GroupBlockClass> classes;
+  std::vector<Range>
+      reach;  ///< [class] -> operand positions that its pairs read, from the anchor; empty if it has none
 };
 
 /// Blocks of `length` results; the last one may be shorter.

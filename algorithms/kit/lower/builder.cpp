@@ -127,7 +127,9 @@ int ProgramBuilder::addList(SegmentList list) {
     const std::size_t count = section.size();
     key.append(reinterpret_cast<const char*>(&count), sizeof(count));
     key.append(reinterpret_cast<const char*>(section.data()), count * sizeof(Segment));
+    listed_ += static_cast<std::int64_t>(count);
   }
+  limitWork(static_cast<double>(listed_), kMostListed * FewerSteps::most(), "segments of all variants of its calls");
   const auto [it, fresh] = listIndex_.emplace(std::move(key), static_cast<int>(program_.lists.size()));
   if (fresh) {
     for (const auto& section : list) countSteps(static_cast<std::int64_t>(section.size()));
@@ -158,7 +160,7 @@ void ProgramBuilder::addStep(int axis, Deltas deltas, int cls) { addStep(axis, A
 
 void ProgramBuilder::countSteps(std::int64_t more) {
   steps_ += more;
-  limitWork(static_cast<double>(steps_), kMostSteps, "steps of axes and segments of kernels");
+  limitWork(static_cast<double>(steps_), FewerSteps::most(), "steps of axes and segments of kernels");
 }
 
 void ProgramBuilder::addStep(int axis, const AxisDeltas& deltas, int cls) {

@@ -66,7 +66,8 @@ class ProgramBuilder {
   bool folds_ = true;  ///< false: the phases that were there are folded already
   std::unordered_map<std::string, std::vector<int>> kernelsByLabel_;
   std::unordered_map<std::string, int> listIndex_;
-  std::int64_t steps_ = 0;  ///< of all axes, and segments of all lists
+  std::int64_t steps_ = 0;   ///< of all axes, and segments of all lists
+  std::int64_t listed_ = 0;  ///< segments of all lists that were added, also of those that were there
 };
 
 /// A loop over `axis` around `body`.
