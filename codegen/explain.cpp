@@ -180,7 +180,7 @@ std::vector<std::string> loopLines(const KernelStory& s) {
           line += ", " + range(use.fewestRepeats, use.mostRepeats) + " in all calls";
         break;
       case TripSource::kAccumulate:
-        line += loop.trips == 0 ? "not in this call: starts from what C holds" : "once: starts from what C holds";
+        line += loop.trips == 0 ? "not in this call: takes in what C holds" : "once: takes in what C holds";
         break;
       case TripSource::kSegments:
         line += times(loop.trips) + ", segments of section " + std::to_string(loop.section) + segmentsText(s, loop);

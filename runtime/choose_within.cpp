@@ -26,10 +26,11 @@ constexpr std::int64_t kFreeBytes = std::int64_t{64} << 20, kMostForSpeed = std:
 constexpr double kWorthMemory = 2.0;
 // Where no limit is said, trials end after so many plans, or so much work of lowering them, if there is a plan that can be taken.
 constexpr int kMostTrials = 32;
-constexpr std::int64_t kMostTriedWork = kMostSteps;
+constexpr std::int64_t kMostTriedWork = kMostSteps / 2;
 // A program of more steps takes tens of milliseconds to make, and megabytes: a plan that costs hardly more and has fewer is taken.
 constexpr std::int64_t kUsualSteps = kMostSteps / 32;
 constexpr double kHardlyMore = 1.25;
+constexpr int kMostLongTrials = 3;  // of plans that are cheaper and may have more steps, beside one that has few
 
 std::int64_t tensorBytes(const Problem& problem, Pass pass) {
   const PassTensors tensors = tensorsOf(pass);
@@ -50,11 +51,12 @@ std::int64_t reorderedBytes(const Problem& problem, const TilingPlan& plan) {
   return bytes;
 }
 
-// Steps, and segments of all variants: what lowering a plan takes grows with it.
+// Steps, variants, and segments of these: what lowering a plan takes grows with it.
 std::int64_t workOf(const std::vector<Node>& body, const std::vector<SegmentList>& lists) {
   std::int64_t work = 0;
   for (const Node& node : body) {
     work += workOf(node.body, lists);
+    work += std::ssize(node.call.variants);
     for (const Variant& v : node.call.variants) {
       if (v.list < 0) continue;
       for (const auto& section : lists[static_cast<std::size_t>(v.list)]) work += std::ssize(section);
@@ -97,16 +99,18 @@ class Trials {
     return tried(plan);
   }
 
-  // The first of the legal candidates, which come first and cheapest first, that is taken; of those that cost at most so much if any does.
+  // The first of the legal candidates, which come first and cheapest first, that is taken; of those that cost less than so much, and only
+  // some of them are tried, if there is a bound.
   Result<PlanChoice> first(PlanChoice choice, double mostCycles) {
     std::vector<Candidate>& considered = choice.considered;
     auto fastest = considered.end(), smallest = considered.end();
     std::int64_t bytesOfFastest = 0;
     const auto legal = [&](auto candidate) {
-      return candidate != considered.end() && candidate->refusedBy.empty() && candidate->cost.totalCycles <= mostCycles;
+      return candidate != considered.end() && candidate->refusedBy.empty() && candidate->cost.totalCycles < mostCycles;
     };
     std::vector<std::vector<Candidate>::iterator> untried;
-    for (auto candidate = considered.begin(); legal(candidate); ++candidate) {
+    const bool bounded = mostCycles < kAnyCycles;
+    for (auto candidate = considered.begin(); legal(candidate) && !(bounded && tried_ >= kMostLongTrials); ++candidate) {
       CUBEJIT_TRY(why, refuses(candidate->plan));
       if (bytes_ >= 0 && fastest == considered.end()) {
         fastest = candidate;
@@ -122,7 +126,7 @@ class Trials {
       if (!said_ && reorderedBytes(problem_, candidate->plan) > limit_) untried.push_back(candidate);
       candidate->refusedBy = {*why};
     }
-    if (mostCycles < kAnyCycles) return Error{ErrorCode::kNoFeasiblePlan, Stage::kPlan, "no plan of few steps"};
+    if (bounded) return Error{ErrorCode::kNoFeasiblePlan, Stage::kPlan, "no plan that costs less"};
     // Where every plan makes copies beyond the limit, that which copies least is taken.
     if (!said_ && smallest == considered.end()) {
       std::stable_sort(untried.begin(), untried.end(), [&](auto x, auto y) {
@@ -223,12 +227,16 @@ Result<PlanChoice> choosePlanWithin(const Problem& problem, Pass pass, const Mac
     CUBEJIT_TRY(all, choosePlan(problem, pass, machine, true, weights, options.algorithm));
     choice = std::move(all);
   }
-  if (!said) {
-    const FewerSteps usual(kUsualSteps);
-    auto few = Trials(problem, pass, machine, options, kept).first(choice, kHardlyMore * choice.cost.totalCycles);
-    if (few.ok() || few.error().code != ErrorCode::kNoFeasiblePlan) return few;
-  }
-  return Trials(problem, pass, machine, options, kept).first(std::move(choice), Trials::kAnyCycles);
+  const auto first = [&](std::int64_t mostSteps, double mostCycles) {
+    const FewerSteps limit(mostSteps);
+    return Trials(problem, pass, machine, options, kept).first(choice, mostCycles);
+  };
+  if (said) return first(kMostSteps, Trials::kAnyCycles);
+  auto few = first(kUsualSteps, Trials::kAnyCycles);
+  if (!few.ok()) return isOutOfMemory(few.error()) ? few : first(kMostSteps, Trials::kAnyCycles);
+  if (few->cost.totalCycles <= kHardlyMore * choice.cost.totalCycles) return few;
+  auto longer = first(kMostSteps, few->cost.totalCycles);
+  return longer.ok() || isOutOfMemory(longer.error()) ? longer : few;
 }
 
 }  // namespace cubejit

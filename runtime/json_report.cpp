@@ -26,6 +26,8 @@ std::string reportToJson(const Machine& chip, const TilingPlan& plan, const Emul
            {"gradient", toString(plan.pass)},
            {"predicted_cycles", report.cycles},
            {"predicted_us", report.microseconds}};
+  // Terms that the cube adds one after another, in its own order.
+  if (plan.is<CubePlan>()) out["sum_terms"] = plan.as<CubePlan>().singleShape.k;
   if (plan.pass != Pass::kDb) out["plan"] = Json::parse(planToJson(plan));
   out["total"] = countsJson(chip, report.total);
   for (const CoreCounts& core : report.cores) out["cores"].push_back(countsJson(chip, core));

@@ -22,7 +22,7 @@ class WorkLimitError : public std::exception {
 
 /// Steps of all axes, and segments of all lists, that a program may have: each takes a tenth of a microsecond and up to 200 bytes.
 inline constexpr std::int64_t kMostSteps = 1 << 20;
-/// While one lives, programs that its thread assembles may have at most so many steps: for who would rather have another plan.
+/// While one lives, programs that its thread assembles may have at most so many steps, and calls so many variants: for who would rather have another plan.
 class FewerSteps {
  public:
   explicit FewerSteps(std::int64_t most) : before_(most_) { most_ = most; }
@@ -37,6 +37,7 @@ class FewerSteps {
   static inline thread_local std::int64_t most_ = kMostSteps;
   std::int64_t before_;
 };
+
 /// Segments that are listed for all variants of calls, also where lists are the same, for each step that a program may have.
 inline constexpr std::int64_t kMostListed = 8;
 /// Pairs of a block and a tap that are looked at along an axis, each in a few nanoseconds.

@@ -10,13 +10,13 @@
 namespace cubejit {
 namespace {
 
-// dy of any type, in any layout, but for strided ones of more runs of pixels than lists should hold.
+// dy of any type, in any layout, but for those of more runs of pixels than lists should hold.
 bool takesTensor(const Problem& p, TensorId t) {
-  constexpr std::int64_t kMostRuns = 1 << 16;
-  if (t != TensorId::kDy || !formatOf(p, t).strided()) return t == TensorId::kDy || isCore(p, t);
+  constexpr std::int64_t kMostRuns = 1 << 19, kMostRunsOfViews = 1 << 16;
+  if (t != TensorId::kDy) return isCore(p, t);
   const ConvView v = makeConvView(p, Pass::kDb);
   const TensorView& y = v.bigIsX ? v.small : v.big;
-  return pixelRunCount(y, v.batch) <= kMostRuns;
+  return pixelRunCount(y, v.batch) <= (formatOf(p, t).strided() ? kMostRunsOfViews : kMostRuns);
 }
 
 struct Bias {

@@ -85,7 +85,7 @@ void shapeRules(const Problem& p, const DirectDataPlan& plan, const Machine& m, 
   const int axis = v.line ? 2 : 1;  // the one that cache blocks cut
   const std::int64_t along = divUp(result.extent[axis], gather ? v.stride[axis] : 1);
   requireFewBlocks(rules, "cache_h", along, plan.cache.h, "raise cache_h");
-  rules.require(!plan.dotProducts || operand.c0 % 2 == 0, [&] {
+  rules.require(!plan.dotProducts || operand.c0 <= 1 || operand.c0 % 2 == 0, [&] {
     return "dot_products must be false: pairs of channels lie in two blocks of " + std::to_string(operand.c0);
   });
   requireFewBlocks(rules, "cache_h", std::min(plan.cache.h, along), v.line ? plan.registerW : plan.registerH,

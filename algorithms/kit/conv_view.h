@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "algorithms/kit/chains.h"
+#include "algorithms/kit/range.h"
 #include "cubejit/index_map.h"
 #include "cubejit/problem.h"
 
@@ -194,6 +195,13 @@ inline void moveLineToH(Dhw& v, std::int64_t neutral) {
   v.w = neutral;
 }
 
+/// How many images of a batch are taken as planes of one: a batch of millions would be an axis of as many steps, two axes have thousands.
+inline std::int64_t imagesAsPlanes(const Problem& p) {
+  constexpr std::int64_t kManyImages = 1 << 16, kMostPlanes = 1 << 12;
+  const bool flat = p.in.d == 1 && p.out.d == 1 && p.kernel.d == 1 && p.padBefore.d == 0 && p.padAfter.d == 0;
+  return flat && p.batch > kManyImages ? divisorAtMost(p.batch, kMostPlanes) : 1;
+}
+
 }  // namespace conv_view_detail
 
 /// The view of a gradient of a legal problem.
@@ -211,7 +219,8 @@ inline ConvView makeConvView(const Problem& p, Pass pass, bool lineOnH = false) 
   const TensorId xId = pass == Pass::kDx ? TensorId::kDx : TensorId::kX, yId = TensorId::kDy;
   const TensorFormat ofX = formatOf(p, xId), ofY = formatOf(p, yId);
   Dhw in = p.in, out = p.out;
-  v.line = detail::isLine(p);
+  const std::int64_t planes = detail::imagesAsPlanes(p);
+  v.line = detail::isLine(p) && planes == 1;
   // Planes of blocked tensors do not follow each other.
   const bool blocked = ofX.layout == Layout::kNdc1hwc0 || ofY.layout == Layout::kNdc1hwc0;
   if (detail::isPointwise(p) && p.batch > 0 && !(blocked && p.in.d > 1) && detail::pixelsFollow(p, xId) &&
@@ -219,7 +228,7 @@ inline ConvView makeConvView(const Problem& p, Pass pass, bool lineOnH = false) 
     const bool imagesTouch = detail::imagesFollow(p, xId) && detail::imagesFollow(p, yId);
     in = out = Dhw{1, 1, p.in.volume() * (imagesTouch ? p.batch : 1)};
     if (imagesTouch) v.batch = 1;
-    v.line = true;
+    v.line = imagesTouch || planes == 1;
   }
   if (lineOnH && v.line) {
     for (Dhw* extent : {&in, &out, &v.kernel, &v.stride, &v.dilation}) detail::moveLineToH(*extent, 1);
@@ -231,10 +240,19 @@ inline ConvView makeConvView(const Problem& p, Pass pass, bool lineOnH = false) 
     if ((v.bigIsX ? out : in)[a] == 1) v.stride[a] = std::min(v.stride[a], (v.bigIsX ? in : out)[a]);
     if (v.kernel[a] == 1) v.dilation[a] = 1;
   }
-  const TensorView x =
+  TensorView x =
       ofX.strided() ? detail::makeStrided(p, xId, v, in) : detail::makeTensor(v.batch, p.cin, p.groups, in, ofX);
-  const TensorView y =
+  TensorView y =
       ofY.strided() ? detail::makeStrided(p, yId, v, out) : detail::makeTensor(v.batch, p.cout, p.groups, out, ofY);
+  if (planes > 1 && v.batch > 1) {
+    v.batch /= planes;
+    v.stride.d = 1;
+    for (TensorView* t : {&x, &y}) {
+      t->extent.d = planes;
+      t->dStride = t->nStride;
+      t->nStride *= planes;
+    }
+  }
   v.big = v.bigIsX ? x : y;
   v.small = v.bigIsX ? y : x;
   return v;

@@ -64,12 +64,13 @@ inline bool dotApplies(const Problem& p, Pass pass) {
 inline bool wholePairs(const Problem& p) { return p.cout / p.groups % 2 == 0; }
 
 /// What a staged tensor is converted to: f32, activations channels-last, weights plain. Strided activations of 16 bits keep their type:
-/// they are converted because of how they lie.
+/// they are converted because of how they lie, but where math is relaxed, since Winograd reads f32 alone.
 inline TensorFormat coreFormat(const Problem& p, TensorId t) {
   const TensorFormat given = formatOf(p, t);
   TensorFormat f;
   f.layout = isActivation(t) ? Layout::kNdhwc : Layout::kNcdhw;
-  if (isActivation(t) && given.strided() && byteSize(given.dtype) == 2) f.dtype = given.dtype;
+  const bool keepsType = isActivation(t) && given.strided() && byteSize(given.dtype) == 2;
+  if (keepsType && p.math != MathMode::kRelaxed) f.dtype = given.dtype;
   return f;
 }
 

@@ -137,7 +137,7 @@ class Header {
   void kernels() {
     o_ << "/* What a kernel is called with: pointers to its operands a and b and its result c, a list, how often "
           "to repeat the whole\n"
-       << " * with a, b and c moved by so many bytes. accumulate = 1 starts from what is in c. Some kernels "
+       << " * with a, b and c moved by so many bytes. accumulate = 1 takes in what is in c. Some kernels "
           "copy what they load\n"
        << " * through b to d, for others to read; others read biases there, and z so many bytes from c as residual "
           "says. A list says, per section of the kernel,\n"

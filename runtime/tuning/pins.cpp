@@ -9,6 +9,7 @@
 #include "runtime/text_file.h"
 #include "runtime/tuning/seen_problem.h"
 #include "runtime/whole_file.h"
+#include "tiling/no_throw.h"
 
 namespace cubejit {
 
@@ -22,6 +23,7 @@ Result<std::optional<TilingPlan>> findPin(const std::string& path, const Problem
     CUBEJIT_TRY(more, file.next(line));
     if (!more) return none;
     const auto pin = pinFromJson(line);
+    if (!pin.ok() && isOutOfMemory(pin.error())) return pin.error();
     if (!pin.ok()) return Error{ErrorCode::kInvalidProblem, Stage::kPlan, file.place() + ": " + pin.error().message};
     if (pin->plan.pass == pass && pin->isa == isa && seenProblem(pin->problem, pass) == seen)
       return std::optional<TilingPlan>(pin->plan);

@@ -15,6 +15,7 @@
 #include "runtime/text_file.h"
 #include "runtime/tuning/store_file.h"
 #include "runtime/whole_file.h"
+#include "tiling/no_throw.h"
 
 namespace cubejit {
 namespace {
@@ -48,6 +49,8 @@ Result<RecordLines> readRecords(const std::string& path) {
     auto record = recordFromJson(line);
     if (record.ok())
       out.records.push_back(std::move(*record));
+    else if (isOutOfMemory(record.error()))
+      return record.error();
     else
       out.refused.push_back(file.place() + ": " + record.error().message);
   }

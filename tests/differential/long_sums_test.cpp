@@ -125,7 +125,8 @@ TEST_P(LongSums, KeepTheirDigits) {
     Session session(eagerOptions(level));
     int summed = 0;
     for (Problem p : problems) {
-      for (const TensorId t : {TensorId::kDw, TensorId::kDb}) p.formats[static_cast<std::size_t>(t)] = coreFormat(t);
+      for (const TensorId t : {TensorId::kDw, TensorId::kDb})
+        p.formats[static_cast<std::size_t>(t)] = TensorFormat{DType::kF32, Layout::kNcdhw, {}};
       const std::vector<char> dy = filled(p, TensorId::kDy, a), x = filled(p, TensorId::kX, b);
       std::vector<float> dw(static_cast<std::size_t>(p.cin / p.groups * p.cout * p.kernel.volume())),
           db(static_cast<std::size_t>(p.cout));

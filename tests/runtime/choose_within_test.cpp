@@ -42,12 +42,14 @@ Problem problemOf(const Long& l, Layout layout, DType type) {
   return p;
 }
 
-// Heads of segmentation networks on whole volumes, minutes and hours of audio, satellite images.
+// Heads of segmentation networks on whole volumes, minutes and hours of audio, satellite images; millions of small images.
 const std::vector<Long> kLong = {
     {1, 32, 2, 1, {1, 1, 14680064}, {1, 1, 1}, 0}, {1, 32, 2, 1, {255, 255, 255}, {1, 1, 1}, 0},
     {1, 32, 2, 1, {320, 512, 512}, {1, 1, 1}, 0},  {1, 16, 1, 1, {1, 1, 14680064}, {1, 1, 1}, 0},
     {1, 3, 3, 1, {1, 30000, 30000}, {1, 1, 1}, 0}, {1, 1, 8, 1, {1, 1, 57600000}, {1, 1, 16}, 0},
     {1, 3, 8, 1, {1, 16384, 16384}, {1, 3, 3}, 1}, {1, 2, 4, 1, {400, 700, 700}, {3, 3, 3}, 1},
+    {1 << 21, 1, 1, 1, {1, 4, 4}, {1, 3, 3}, 1},   {1 << 21, 8, 8, 1, {1, 2, 2}, {1, 1, 1}, 0},
+    {1 << 21, 4, 4, 4, {1, 1, 5}, {1, 1, 3}, 1},
 };
 
 TEST(ChooseWithin, LongProblemsHavePlans) {

@@ -132,7 +132,7 @@ TEST(Run, OverlapAndMisalignment) {
 TEST(Run, PackedWeightsAreNoResultsMemory) {
   Session session;
   const Problem p = squareProblem(1, 16, 32, 12);
-  const auto executable = *session.compile(p, maskOf(Pass::kDx), WeightsUse::kKept);
+  const auto executable = *session.compile(p, PassMask{true, true, false}, WeightsUse::kKept);
   const std::size_t bytes = executable->packedWeightsBytes(), needed = executable->workspaceBytes();
   ASSERT_GT(bytes, 0U);
   Operands operands(p);
@@ -294,7 +294,9 @@ TEST(Run, Hf32RoundsFactorsAndNoSummands) {
       Operands of(plain), ofRounded(plain);
       runOn(dy, plain, kAllGradients, of);
       runOn(dy, rounded, kAllGradients, ofRounded);
-      EXPECT_EQ(of.db, ofRounded.db) << toString(layout) << " " << view;
+      // A view that is converted for products may be summed in another order; rounding would change the fourth digit.
+      for (std::size_t c = 0; c < of.db.size(); ++c)
+        EXPECT_NEAR(of.db[c], ofRounded.db[c], view ? 1e-6 * of.db[c] : 0) << toString(layout) << " " << view;
       EXPECT_NE(of.dx, ofRounded.dx) << toString(layout) << " " << view;
     }
   }

@@ -54,6 +54,7 @@ class PackedWeights : public testing::Test {
 };
 
 TEST_F(PackedWeights, AreNotReservedInTheWorkspaceOnceMore) {
+  executable_ = *session_.compile(problem_, maskOf(Pass::kDx), WeightsUse::kKept);
   const std::size_t packed = executable_->packedWeightsBytes() - 64;  // but for the line that says whose they are
   for (const int threads : {1, 3})
     EXPECT_EQ(executable_->workspaceBytes(threads, true) + packed, executable_->workspaceBytes(threads));

@@ -3,11 +3,14 @@
 // Asks of views: are they computed right whatever lies between their elements, where they lie, without copies, and with the bits of a dense
 // copy of them?
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <functional>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -208,7 +211,7 @@ Problem largeLayer(bool grouped) {
   Problem p;
   p.name = grouped ? "depthwise" : "dense";
   p.rank = 2;
-  p.batch = 2;
+  p.batch = 8;
   p.cin = p.cout = 32;
   p.groups = grouped ? 32 : 1;
   p.in = p.out = Dhw{1, 96, 96};
@@ -267,17 +270,54 @@ TEST(Views, ALimitOfWorkspaceAvoidsCopies) {
   }
 }
 
+// Memory of a tensor whose elements lie gigabytes apart: pages that hold none of them cannot be used.
+class FarMemory {
+ public:
+  FarMemory(const Problem& p, TensorId t, const std::vector<char>& plain) : bytes_(formatBytes(p, t) + 2 * kPage) {
+    base_ = static_cast<char*>(
+        mmap(nullptr, static_cast<std::size_t>(bytes_), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    const std::int64_t size = byteSize(formatOf(p, t).dtype);
+    const Strides extent = extentsOf(p, t), strides = formatOf(p, t).strides;
+    std::int64_t elements = 1;
+    for (const std::int64_t e : extent) elements *= e;
+    for (std::int64_t i = 0; i < elements; ++i) {
+      std::int64_t offset = 0, rest = i;
+      for (std::size_t axis = 5; axis-- > 0; rest /= extent[axis]) offset += rest % extent[axis] * strides[axis];
+      char* const at = data() + offset * size;
+      mprotect(at - (at - base_) % kPage, kPage, PROT_READ | PROT_WRITE);  // a page holds whole elements
+      std::memcpy(at, plain.data() + i * size, static_cast<std::size_t>(size));
+    }
+  }
+  ~FarMemory() { munmap(base_, static_cast<std::size_t>(bytes_)); }
+  FarMemory(const FarMemory&) = delete;
+  FarMemory& operator=(const FarMemory&) = delete;
+  char* data() const { return base_ + kPage; }
+
+ private:
+  static constexpr std::int64_t kPage = 4096;
+  std::int64_t bytes_;
+  char* base_ = nullptr;
+};
+
 // The result of a pass of whole numbers and fractions, by a plan.
-std::vector<char> computed(const Problem& p, Pass pass, const TilingPlan& plan) {
+std::vector<char> computed(const Problem& p, Pass pass, const TilingPlan& plan, bool far = false) {
   std::array<std::vector<char>, kTensors> memory;
+  std::array<std::unique_ptr<FarMemory>, kTensors> apart;
   for (const TensorId t : kTensorIds) {
     std::vector<char>& own = memory[static_cast<std::size_t>(t)];
-    own.assign(static_cast<std::size_t>(formatBytes(p, t)), static_cast<char>(0xff));
+    const bool reserved = far && formatOf(p, t).strided();
+    Problem plain = p;
+    if (reserved) plain.formats[static_cast<std::size_t>(t)] = TensorFormat{formatOf(p, t).dtype, Layout::kNcdhw, {}};
+    own.assign(static_cast<std::size_t>(formatBytes(plain, t)), static_cast<char>(0xff));
     if (isResult(t)) continue;
     std::mt19937_64 random(static_cast<std::uint64_t>(t) + 7);
-    encodeTensor(p, t, randomReals(random, plainElements(p, t)), own.data());
+    encodeTensor(plain, t, randomReals(random, plainElements(p, t)), own.data());
+    if (reserved) apart[static_cast<std::size_t>(t)] = std::make_unique<FarMemory>(p, t, own);
   }
-  const auto at = [&](TensorId t) { return memory[static_cast<std::size_t>(t)].data(); };
+  const auto at = [&](TensorId t) {
+    const auto& reserved = apart[static_cast<std::size_t>(t)];
+    return reserved != nullptr ? reserved->data() : memory[static_cast<std::size_t>(t)].data();
+  };
   Session& session = sessionOf(runnableIsas().front());
   const auto executable = session.compile(CompileRequest{p, maskOf(pass), {plan}, WeightsUse::kEachRun});
   EXPECT_TRUE(executable.ok()) << executable.error().message;
@@ -293,6 +333,39 @@ std::vector<char> computed(const Problem& p, Pass pass, const TilingPlan& plan) 
   return memory[static_cast<std::size_t>(resultOf(pass))];
 }
 
+// Offsets beyond 2^31 elements and 2^32 bytes: elements of an axis lie so far apart that all of them span that.
+TEST(Views, ThatSpanMoreThan32BitsAreReadWhereTheirElementsAre) {
+  int compared = 0;
+  for (const Problem& layer : layers()) {
+    for (const bool last : {false, true}) {
+      for (std::size_t axis = 0; axis < 5; ++axis) {
+        const ViewKind far{"far", false, [&](const Strides& e) {
+                             Strides strides = ordered(e, last ? kLast : kPlain, {0, 0, 0, 0, 0});
+                             if (e[axis] > 1) strides[axis] = (std::int64_t{1} << 31) / (e[axis] - 1) + 64;
+                             return strides;
+                           }};
+        const DType type = compared % 2 == 0 ? DType::kF32 : DType::kBf16;
+        const Problem p = viewed(layer, type, far, {TensorId::kX, TensorId::kDy});
+        Problem dense = p;
+        for (const TensorId t : {TensorId::kX, TensorId::kDy})
+          dense.formats[static_cast<std::size_t>(t)] = TensorFormat{type, last ? Layout::kNdhwc : Layout::kNcdhw, {}};
+        Session& session = sessionOf(runnableIsas().back());
+        for (const Pass pass : {Pass::kY, Pass::kDx, Pass::kDw}) {
+          const auto report = session.plan(p, pass);
+          ASSERT_TRUE(report.ok()) << layer.name << ": " << report.error().message;
+          EXPECT_LE(copiedBytes(report->copies), (xElements(p) + yElements(p)) * 4);
+          if (!checkPlan(dense, report->plan, session.machine()).empty()) continue;
+          compared += formatBytes(p, TensorId::kX) > std::int64_t{1} << 32 ? 1 : 0;
+          EXPECT_EQ(computed(p, pass, report->plan, true), computed(dense, pass, report->plan))
+              << layer.name << ", axis " << axis << (last ? ", channels last, " : ", ") << toString(type) << ", "
+              << toString(pass);
+        }
+      }
+    }
+  }
+  EXPECT_GT(compared, 100);
+}
+
 TEST(Views, HaveTheBitsOfTheirDenseCopies) {
   int compared = 0;
   for (const Problem& layer : layers()) {
@@ -306,6 +379,7 @@ TEST(Views, HaveTheBitsOfTheirDenseCopies) {
           dense.formats[static_cast<std::size_t>(t)] = TensorFormat{type, last ? Layout::kNdhwc : Layout::kNcdhw, {}};
         Session& session = sessionOf(runnableIsas().front());
         for (const Pass pass : kPasses) {
+          if (pass == Pass::kDb) continue;  // sums go by runs of pixels, which are not those of a dense tensor
           const auto report = session.plan(p, pass);
           ASSERT_TRUE(report.ok()) << report.error().message;
           if (!checkPlan(dense, report->plan, session.machine()).empty()) continue;

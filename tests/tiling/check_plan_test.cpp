@@ -59,11 +59,15 @@ TEST(CheckPlan, PlansOfAnotherMachineOrGradientAreRefused) {
 }
 
 TEST(CheckPlan, WhatAnAlgorithmDoesNotTakeMustBeReordered) {
-  Problem strided = convolution(Layout::kNdhwc);
-  strided.formats[static_cast<std::size_t>(TensorId::kDy)] =
-      TensorFormat{DType::kF32, Layout::kNdhwc, {9999, 1, 1, 400, 40}};
-  EXPECT_THAT(checkPlan(strided, defaultPlan("direct", Pass::kDx), kAvx512),
-              ElementsAre(HasSubstr("reorder_dy must be true: the direct algorithm cannot take dy as f32 ndhwc with "
+  Problem cut = convolution(Layout::kNdhwc);
+  TensorFormat& w = cut.formats[static_cast<std::size_t>(TensorId::kW)].emplace();
+  w.layout = Layout::kFractalZ3d;
+  EXPECT_THAT(checkPlan(cut, defaultPlan("direct", Pass::kDx), kAvx512),
+              ElementsAre(HasSubstr("reorder_w must be true: the direct algorithm cannot take w as f32 fractal_z_3d")));
+  cut = convolution(Layout::kNdhwc);
+  cut.formats[static_cast<std::size_t>(TensorId::kW)] = TensorFormat{DType::kF32, Layout::kNcdhw, {1, 1, 1, 1, 1}};
+  EXPECT_THAT(checkPlan(cut, defaultPlan("direct", Pass::kDx), kAvx512),
+              ElementsAre(HasSubstr("reorder_w must be true: the direct algorithm cannot take w as f32 ncdhw with "
                                     "strides")));
 }
 

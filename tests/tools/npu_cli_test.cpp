@@ -122,7 +122,7 @@ TEST_F(NpuCli, RunsOnAnEmulatedChipAndShowsWhatItDid) {
       problem + " --in x=x.npy --dtype f16 --soc ascend910b2 --out dx=dx.npy --out dw=dw.npy --out db=db.npy";
   const Outcome text = run(all + " --trace t.json --timeline t.svg");
   ASSERT_EQ(text.code, 0) << text.err;
-  EXPECT_THAT(text.out, AllOf(HasSubstr("dx on ascend910b2"), HasSubstr("high water"), HasSubstr("gm_to_l1"),
+  EXPECT_THAT(text.out, AllOf(HasSubstr("dx on ascend910b2"), HasSubstr("sums       of up to 16 terms each"), HasSubstr("high water"), HasSubstr("gm_to_l1"),
                               HasSubstr("of 524288"), HasSubstr("db on ascend910b2")));
   const std::string dx = read("dx.npy"), dw = read("dw.npy");
   EXPECT_EQ(dx.substr(dx.size() - 2), std::string("\x00\x4c", 2));  // 16
@@ -137,6 +137,7 @@ TEST_F(NpuCli, RunsOnAnEmulatedChipAndShowsWhatItDid) {
   const Json json = Json::parse(run(all + " --json").out.substr(0, run(all + " --json").out.find('\n')));
   EXPECT_EQ(json.at("schema"), "cubejit.soc_run/1");
   EXPECT_EQ(json.at("cores").size(), 24U);
+  EXPECT_EQ(json.at("sum_terms"), 16);
   EXPECT_GT(json.at("total").at("bytes").at("l1_to_l0a").get<double>(), 0);
   // A plan of one's own that does not fit, and what only chips have.
   Json plan = json.at("plan");

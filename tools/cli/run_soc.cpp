@@ -19,10 +19,13 @@ struct OneRun {
 
 }  // namespace
 
-void printCounts(const Machine& m, Pass pass, const EmulationReport& r) {
+void printCounts(const Machine& m, const TilingPlan& plan, const EmulationReport& r) {
   fmt::print("{} on {}: {:.0f} cycles, {:.1f} us at {:.0f} MHz, as estimated; {} tasks, {} base blocks\n",
-             toString(pass), m.name, r.cycles, r.microseconds, m.npu.mhz, r.total.tasks, r.total.blocks);
+             toString(plan.pass), m.name, r.cycles, r.microseconds, m.npu.mhz, r.total.tasks, r.total.blocks);
   fmt::print("  cube       {} steps in {} instructions of all units\n", r.total.cubeSteps, r.total.instructions);
+  if (plan.is<CubePlan>())
+    fmt::print("  sums       of up to {} terms each, in the cube's own order: one after another in f32\n",
+               plan.as<CubePlan>().singleShape.k);
   fmt::print("  paths     ");
   for (std::size_t i = 0; i < kPaths; ++i) {
     if (r.total.bytes[i] > 0) fmt::print(" {} {}", toString(static_cast<Path>(i)), r.total.bytes[i]);
@@ -64,7 +67,7 @@ Status tellOfChip(const Executable& executable, const Machine& chip, const Timel
     if (json)
       fmt::print("{}\n", reportToJson(chip, run.plan, run.report));
     else
-      printCounts(chip, run.pass, run.report);
+      printCounts(chip, run.plan, run.report);
   }
   return Unit{};
 }

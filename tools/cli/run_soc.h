@@ -13,6 +13,6 @@ namespace cubejit::cli {
 Status tellOfChip(const Executable& executable, const Machine& chip, const TimelineFiles& files, bool json);
 
 /// The tables of one pass: paths, buffers, cores.
-void printCounts(const Machine& machine, Pass pass, const EmulationReport& report);
+void printCounts(const Machine& machine, const TilingPlan& plan, const EmulationReport& report);
 
 }  // namespace cubejit::cli

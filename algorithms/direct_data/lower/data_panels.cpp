@@ -98,7 +98,7 @@ class Moves {
   void forEachPlane(Visit visit) const {
     limitWork(static_cast<double>(p_.axes[0].cacheClasses) * p_.axes[1].cacheClasses * static_cast<double>(planes_) *
                   static_cast<double>(rows_),
-              kMostSteps, "variants of a call");
+              FewerSteps::most(), "variants of a call");
     for (int d = 0; d < p_.axes[0].cacheClasses; ++d) {
       for (int h = 0; h < p_.axes[1].cacheClasses; ++h) {
         const std::int64_t planes = in_ ? p_.axes[0].operandsOf(d) : p_.axes[0].resultsOf(d),

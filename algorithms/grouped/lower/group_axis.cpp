@@ -52,6 +52,7 @@ Range reachOf(const GroupBlockClass& cls) {
 }  // namespace
 
 GroupAxis makeGroupAxis(const AxisRelation& rel, std::int64_t length) {
+  limitWork(static_cast<double>(rel.results) / static_cast<double>(length), FewerSteps::most(), "blocks of an axis");
   GroupAxis axis;
   std::map<GroupBlockClass, int> known;
   std::map<std::int64_t, int> inside;  // classes of whole blocks, by where they begin modulo the stride

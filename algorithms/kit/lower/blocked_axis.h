@@ -65,7 +65,7 @@ template <std::size_t N, class Visit>
 void forEachClass(const std::array<BlockedAxis, N>& axes, Visit visit) {
   double variants = 1;
   for (const BlockedAxis& axis : axes) variants *= static_cast<double>(axis.cacheClasses) * axis.registerClasses;
-  limitWork(variants, kMostSteps, "variants of a call");
+  limitWork(variants, FewerSteps::most(), "variants of a call");
   std::array<int, 2 * N> at{};
   for (std::size_t changed = 0; changed < 2 * N;) {
     std::array<const BlockClass*, N> blocks;

@@ -83,7 +83,7 @@ Node chainedCall(ProgramBuilder& b, Call call, std::int64_t most) {
     lists.emplace(std::pair{v.kernel, v.list}, std::move(pieces));
   }
   if (longest == 1) return callNode(std::move(call));
-  limitWork(static_cast<double>(longest) * static_cast<double>(call.variants.size()), 4 * kMostSteps,
+  limitWork(static_cast<double>(longest) * static_cast<double>(call.variants.size()), 4 * FewerSteps::most(),
             "chains of all variants of a call");
   std::map<std::pair<int, int>, std::vector<int>> added;
   for (auto& [of, pieces] : lists) {

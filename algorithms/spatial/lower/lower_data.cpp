@@ -218,7 +218,7 @@ class Lowering {
     Call call{"load_panel", dy_.tensor, -1, dy_.panel, {cacheAxis[0], cacheAxis[1], plane, row}, {}};
     limitWork(static_cast<double>(axes_[0].cacheClasses) * axes_[1].cacheClasses * static_cast<double>(planes) *
                   static_cast<double>(rows),
-              kMostSteps, "variants of a call");
+              FewerSteps::most(), "variants of a call");
     for (int cd = 0; cd < axes_[0].cacheClasses; ++cd) {
       for (int ch = 0; ch < axes_[1].cacheClasses; ++ch) {
         for (std::int64_t d = 0; d < planes; ++d) {
