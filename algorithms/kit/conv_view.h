@@ -129,6 +129,7 @@ inline TensorView makeTensor(std::int64_t batch, std::int64_t channels, std::int
 struct Gaps {
   std::int64_t n = 0, c = 0, d = 0, h = 0, w = 0;
   bool channelsLast = false, apart = false;  ///< apart: neither channels nor pixels are neighbours
+  bool far = false;                          ///< the pixels or rows of a step span more than displacements reach
   bool pixelsFollow = false;                 ///< all of an image are equally far apart
   bool imagesFollow = false;                 ///< and so are those of all images
 };
@@ -146,6 +147,8 @@ inline Gaps gapsOf(const Problem& p, TensorId t) {
   g.n = p.batch > 1 ? stride(0) : e.d * g.d;
   g.channelsLast = g.c == bytes && (channels > 1 || g.w != bytes);
   g.apart = !g.channelsLast && g.w != bytes;
+  constexpr std::int64_t kReach = std::int64_t{1} << 29, kPixels = 256, kRows = 16;
+  g.far = std::min(e.w, kPixels) * g.w > kReach || std::min(e.h, kRows) * g.h > kReach;
   g.pixelsFollow = g.h == e.w * g.w && g.d == e.h * g.h;
   g.imagesFollow = g.channelsLast && g.pixelsFollow && g.n == e.d * g.d;
   return g;

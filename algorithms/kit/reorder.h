@@ -26,7 +26,9 @@ inline PassTensors tensorsOf(Pass g) {
 inline bool isPlainOrChannelsLast(const Problem& p, TensorId t) {
   const TensorFormat f = formatOf(p, t);
   if (!isActivation(t)) return false;
-  return f.strided() ? !conv_view_detail::gapsOf(p, t).apart : f.layout == Layout::kNcdhw || f.layout == Layout::kNdhwc;
+  if (!f.strided()) return f.layout == Layout::kNcdhw || f.layout == Layout::kNdhwc;
+  const conv_view_detail::Gaps g = conv_view_detail::gapsOf(p, t);
+  return !g.apart && !g.far;
 }
 
 /// True if every lowering takes the tensor as it is: f32; activations plain or channels-last, weights in any order.
@@ -40,7 +42,7 @@ inline bool isCore(const Problem& p, TensorId t) {
 inline bool isInWholeBlocks(const Problem& p, TensorId t) {
   if (isWeights(t)) return hasOrder(p, t);
   const TensorFormat f = formatOf(p, t);
-  if (f.strided()) return true;
+  if (f.strided()) return !conv_view_detail::gapsOf(p, t).far;
   if (t == TensorId::kDb) return f.dtype == DType::kF32;
   const std::int64_t channels = (isOfOutput(t) ? p.cout : p.cin) / p.groups;
   return f.layout != Layout::kNdc1hwc0 || p.groups == 1 || channels % f.blockChannels() == 0;
