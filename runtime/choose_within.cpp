@@ -110,7 +110,8 @@ class Trials {
     };
     std::vector<std::vector<Candidate>::iterator> untried;
     const bool bounded = mostCycles < kAnyCycles;
-    for (auto candidate = considered.begin(); legal(candidate) && !(bounded && tried_ >= kMostLongTrials); ++candidate) {
+    for (auto candidate = considered.begin(); legal(candidate) && !(bounded && tried_ >= kMostLongTrials);
+         ++candidate) {
       CUBEJIT_TRY(why, refuses(candidate->plan));
       if (bytes_ >= 0 && fastest == considered.end()) {
         fastest = candidate;

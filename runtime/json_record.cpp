@@ -67,9 +67,9 @@ bool readFormats(const Json& json, Formats& formats) {
     const Json& value = json[toString(tensor)];
     TensorFormat format;
     const bool broadcast = value.is_object() && value.contains("broadcast");
-    if (!value.is_object() || value.size() != (broadcast ? 5 : 4) || !value.contains("dtype") || !value["dtype"].is_string() ||
-        !value.contains("layout") || !value["layout"].is_string() || !value.contains("c0") || !isWhole(value["c0"]) ||
-        !value.contains("strides") || !value["strides"].is_array() ||
+    if (!value.is_object() || value.size() != (broadcast ? 5 : 4) || !value.contains("dtype") ||
+        !value["dtype"].is_string() || !value.contains("layout") || !value["layout"].is_string() ||
+        !value.contains("c0") || !isWhole(value["c0"]) || !value.contains("strides") || !value["strides"].is_array() ||
         value["strides"].size() != format.strides.size() ||
         !std::all_of(value["strides"].begin(), value["strides"].end(), isWhole) ||
         (broadcast && !value["broadcast"].is_boolean()))

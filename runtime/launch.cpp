@@ -248,9 +248,7 @@ std::vector<char*> LaunchProgram::basesOf(const Places& places, int slot) const 
         base = places.kept != nullptr && prepack_.buffers[b] ? places.kept + keptPlace_[b]
                                                              : moved(places.workspace, workspace.offset[b]);
         break;
-      case BufferRole::kPrivate:
-        base = moved(places.workspace, workspace.bytes.on(slot) + workspace.offset[b]);
-        break;
+      case BufferRole::kPrivate: base = moved(places.workspace, workspace.bytes.on(slot) + workspace.offset[b]); break;
       case BufferRole::kConstant: base = reinterpret_cast<char*>(const_cast<float*>(buffers_[b].values.data())); break;
     }
     bases.push_back(base);

@@ -126,7 +126,7 @@ class LaunchProgram {
   std::vector<Buffer> buffers_;
   Prepack prepack_;
   WorkspaceLayout workspace_, besidePacked_;  ///< the latter: of runs that read what prepack() has filled
-  std::vector<std::size_t> keptPlace_;  ///< of each kept buffer among those
+  std::vector<std::size_t> keptPlace_;        ///< of each kept buffer among those
   std::size_t keptBytes_ = 0;
   std::vector<FlatPhase> phases_;
   std::unique_ptr<KernelTimes> times_;

@@ -250,7 +250,8 @@ Problem seenBy(Problem problem, PassMask passes) {
     bool touched = passesRead(problem, passes, t);
     for (const Pass pass : kPasses) touched = touched || (passes.has(pass) && resultOf(pass) == t);
     const bool usual = !formatOf(problem, t).strided() && Rules(problem).legalFormat(t);
-    if (!touched && !usual) problem.formats[static_cast<std::size_t>(t)] = TensorFormat{DType::kF32, Layout::kNcdhw, {}};
+    if (!touched && !usual)
+      problem.formats[static_cast<std::size_t>(t)] = TensorFormat{DType::kF32, Layout::kNcdhw, {}};
   }
   return problem;
 }

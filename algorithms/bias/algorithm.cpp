@@ -2,7 +2,7 @@
 //
 // Decides what a bias gradient reads, and which plans of it are looked at.
 #include "algorithms/bias/bias.h"
-#include "algorithms/bias/lower/parts.h"
+#include "algorithms/bias/sums.h"
 #include "algorithms/kit/candidates.h"
 #include "algorithms/kit/reorder.h"
 #include "algorithms/table.h"
@@ -16,15 +16,14 @@ bool takesTensor(const Problem& p, TensorId t) {
   if (t != TensorId::kDy) return isCore(p, t);
   const ConvView v = makeConvView(p, Pass::kDb);
   const TensorView& y = v.bigIsX ? v.small : v.big;
-  return pixelRunCount(y, v.batch) <= (formatOf(p, t).strided() ? kMostRunsOfViews : kMostRuns);
+  return runBeginnings(y, v.batch).count() <= (formatOf(p, t).strided() ? kMostRunsOfViews : kMostRuns);
 }
 
 struct Bias {
   using Plan = BiasPlan;
   static constexpr const char* kPurpose = "db";
   static std::vector<CandidatesOf<Plan>> candidates(const Problem& asked, const Machine& machine) {
-    return fewAndAll<Plan>(
-        asked, machine, [&](TensorId t) { return takesTensor(asked, t); }, biasCandidates);
+    return fewAndAll<Plan>(asked, machine, [&](TensorId t) { return takesTensor(asked, t); }, biasCandidates);
   }
   static bool takes(const Problem& p, const Plan&, TensorId t) { return takesTensor(p, t); }
   static constexpr auto rules = biasRules;

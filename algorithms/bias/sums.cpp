@@ -5,16 +5,22 @@
 
 #include <algorithm>
 
-#include "algorithms/bias/lower/parts.h"
 #include "algorithms/kit/range.h"
 
 namespace cubejit {
+
+// Channels lie between a plain tensor's images, and between planes of a blocked tensor's block.
+RunBeginnings runBeginnings(const TensorView& t, std::int64_t batch) {
+  const bool rows = t.denseRows(), planes = rows && t.c0 == 0 && t.dStride == t.extent.h * t.hStride,
+             images = planes && t.channelsLast && t.nStride == t.extent.d * t.dStride;
+  return {images ? 1 : batch, planes ? 1 : t.extent.d, rows ? 1 : t.extent.h};
+}
 
 BiasSums biasSums(const ConvView& v, const BiasPlan& plan, int lanes) {
   constexpr std::int64_t kSumsAtOnce = 8;                 // they hide the latency of an addition
   constexpr std::int64_t kReach = std::int64_t{1} << 30;  // of a displacement
   const TensorView& y = v.bigIsX ? v.small : v.big;
-  const std::int64_t runs = pixelRunCount(y, v.batch),
+  const std::int64_t runs = runBeginnings(y, v.batch).count(),
                      pixels = v.batch * y.extent.volume() / std::max<std::int64_t>(1, runs);
   BiasSums sums;
   if (y.channelsLast || y.c0 > 0) {

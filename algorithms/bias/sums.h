@@ -11,6 +11,13 @@
 
 namespace cubejit {
 
+/// Images, planes of each and rows of each that begin a run of pixels which are equally far apart.
+struct RunBeginnings {
+  std::int64_t images = 1, planes = 1, rows = 1;
+  std::int64_t count() const { return images * planes * rows; }  ///< no more than elements
+};
+RunBeginnings runBeginnings(const TensorView& t, std::int64_t batch);
+
 /// Rows that an iteration sums.
 constexpr std::int64_t kBiasUnroll = 4;
 

@@ -13,8 +13,7 @@ struct DirectWeights {
   using Plan = DirectWeightsPlan;
   static constexpr const char* kPurpose = "most layers";
   static std::vector<CandidatesOf<Plan>> candidates(const Problem& asked, const Machine& machine) {
-    return fewAndAll<Plan>(
-        asked, machine, [&](TensorId t) { return takes(asked, {}, t); }, directWeightsCandidates);
+    return fewAndAll<Plan>(asked, machine, [&](TensorId t) { return takes(asked, {}, t); }, directWeightsCandidates);
   }
   static bool takes(const Problem& p, const Plan&, TensorId t) { return isCore(p, t) || isInWholeBlocks(p, t); }
   static constexpr auto rules = directWeightsRules;

@@ -57,8 +57,7 @@ struct GroupedWeights {
   using Plan = GroupedWeightsPlan;
   static constexpr const char* kPurpose = "depthwise and small groups";
   static std::vector<CandidatesOf<Plan>> candidates(const Problem& asked, const Machine& machine) {
-    return fewAndAll<Plan>(
-        asked, machine, [&](TensorId t) { return takesTensor(asked, t); }, groupedWeightsCandidates);
+    return fewAndAll<Plan>(asked, machine, [&](TensorId t) { return takesTensor(asked, t); }, groupedWeightsCandidates);
   }
   static bool takes(const Problem& p, const Plan&, TensorId t) { return takesTensor(p, t); }
   static void rules(const Problem& core, const Plan& plan, const Machine& machine, Rules& rules) {

@@ -83,7 +83,7 @@ struct TensorFormat {
   /// Inputs only (dy, x, w), and only with a plain or channels-last layout, which then means nothing. A distance may be 0
   /// (a broadcast view), never negative.
   std::array<std::int64_t, 5> strides{};
-  std::int64_t c0 = 0;  ///< channels of a block of the blocked layouts; 0 = what fills 32 bytes (8 f32, 16 half)
+  std::int64_t c0 = 0;     ///< channels of a block of the blocked layouts; 0 = what fills 32 bytes (8 f32, 16 half)
   bool broadcast = false;  ///< strides that are all 0 are meant: one element is all of the tensor
   std::int64_t blockChannels() const { return c0 > 0 ? c0 : 32 / byteSize(dtype); }
   bool strided() const { return broadcast || strides != std::array<std::int64_t, 5>{}; }

@@ -85,8 +85,7 @@ void bindProblem(py::module_& module) {
       .def_property_readonly("y_shape", [](const Problem& p) { return shapeOf(p, p.batch, p.cout, p.out); })
       .def_readonly("groups", &Problem::groups)
       .def_readonly("transposed", &Problem::transposed)
-      .def(
-          "__eq__", [](const Problem& a, const Problem& b) { return a == b; }, py::is_operator());
+      .def("__eq__", [](const Problem& a, const Problem& b) { return a == b; }, py::is_operator());
 }
 
 }  // namespace cubejit::python

@@ -231,8 +231,7 @@ void bindSession(py::module_& module, py::class_<Session, SharedSession>& sessio
       .def_property_readonly(
           "threads", [](const Session& s) { return s.options().threads > 0 ? s.options().threads : defaultThreads(); });
   module.def("dump_stages", [] { return dumpStageNames(); });
-  module.def(
-      "machines", [] { return machineNames(); }, "Names of the NPUs that Session(machine=...) knows.");
+  module.def("machines", [] { return machineNames(); }, "Names of the NPUs that Session(machine=...) knows.");
 }
 
 }  // namespace cubejit::python

@@ -97,8 +97,7 @@ Operand operandOf(const TensorView& view, DType dtype) {
   } else if (view.data == nullptr) {
     throw Failure(
         Error{ErrorCode::kUnsupported, Stage::kProblem,
-              view.name + " has strides (" + listText(view.strides) +
-                  "): negative ones are taken by copies only"});
+              view.name + " has strides (" + listText(view.strides) + "): negative ones are taken by copies only"});
   } else {
     operand.copy = denseCopy(view);
     operand.data = operand.copy.get();

@@ -47,30 +47,12 @@ constexpr std::array<std::size_t, 5> kPlain{0, 1, 2, 3, 4}, kLast{0, 2, 3, 4, 1}
 
 std::vector<ViewKind> kinds() {
   std::vector<ViewKind> out{
-      {"crop", true,
-       [](const Strides& e) {
-         return ordered(e, kPlain, {0, 0, 0, 3, 5});
-       }},
-      {"channels", true,
-       [](const Strides& e) {
-         return ordered(e, kPlain, {0, 4, 0, 0, 0});
-       }},
-      {"channels_last_crop", true,
-       [](const Strides& e) {
-         return ordered(e, kLast, {0, 7, 0, 2, 3});
-       }},
-      {"images", true,
-       [](const Strides& e) {
-         return ordered(e, kLast, {0, 0, 1, 0, 0});
-       }},
-      {"step", false,
-       [](const Strides& e) {
-         return ordered(e, kPlain, {0, 0, 0, 0, 0}, 2);
-       }},
-      {"turned", false,
-       [](const Strides& e) {
-         return ordered(e, kTurned, {0, 0, 0, 0, 0});
-       }},
+      {"crop", true, [](const Strides& e) { return ordered(e, kPlain, {0, 0, 0, 3, 5}); }},
+      {"channels", true, [](const Strides& e) { return ordered(e, kPlain, {0, 4, 0, 0, 0}); }},
+      {"channels_last_crop", true, [](const Strides& e) { return ordered(e, kLast, {0, 7, 0, 2, 3}); }},
+      {"images", true, [](const Strides& e) { return ordered(e, kLast, {0, 0, 1, 0, 0}); }},
+      {"step", false, [](const Strides& e) { return ordered(e, kPlain, {0, 0, 0, 0, 0}, 2); }},
+      {"turned", false, [](const Strides& e) { return ordered(e, kTurned, {0, 0, 0, 0, 0}); }},
       {"one_element", false, [](const Strides&) { return Strides{}; }},
   };
   for (std::size_t axis = 0; axis < 5; ++axis) {

@@ -55,7 +55,8 @@ class Tune : public ::testing::Test {
     std::ofstream suite(folder_.file("suite.jsonl"));
     for (int i = 1; i <= problems; ++i) {
       suite << R"({"name":"p)" << i << R"(","rank":1,"n":2,"ci":16,"co":)" << 8 * i
-            << R"(,"input":[1,1,40],"output":[1,1,40],"kernel":[1,1,3],"pad":[0,0,0,0,1,1]})" << "\n";
+            << R"(,"input":[1,1,40],"output":[1,1,40],"kernel":[1,1,3],"pad":[0,0,0,0,1,1]})"
+            << "\n";
     }
   }
   // Starts the command, ends it by a signal after a while, and returns its exit code (or 1000 + signal).

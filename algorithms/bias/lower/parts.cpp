@@ -9,31 +9,10 @@
 
 namespace cubejit {
 
-namespace {
-
-// Images, planes of each and rows of each that begin a run.
-struct Beginnings {
-  std::int64_t images = 1, planes = 1, rows = 1;
-};
-
-// Channels lie between a plain tensor's images, and between planes of a blocked tensor's block.
-Beginnings beginningsOf(const TensorView& t, std::int64_t batch) {
-  const bool rows = t.denseRows(), planes = rows && t.c0 == 0 && t.dStride == t.extent.h * t.hStride,
-             images = planes && t.channelsLast && t.nStride == t.extent.d * t.dStride;
-  return {images ? 1 : batch, planes ? 1 : t.extent.d, rows ? 1 : t.extent.h};
-}
-
-}  // namespace
-
-std::int64_t pixelRunCount(const TensorView& t, std::int64_t batch) {
-  const Beginnings b = beginningsOf(t, batch);
-  return b.images * b.planes * b.rows;  // no more than elements
-}
-
 PixelRuns pixelRuns(const TensorView& t, std::int64_t batch) {
   PixelRuns runs;
-  limitWork(static_cast<double>(pixelRunCount(t, batch)), kMostSteps, "runs of pixels of dy");
-  const Beginnings b = beginningsOf(t, batch);
+  const RunBeginnings b = runBeginnings(t, batch);
+  limitWork(static_cast<double>(b.count()), kMostSteps, "runs of pixels of dy");
   for (std::int64_t n = 0; n < b.images; ++n) {
     for (std::int64_t d = 0; d < b.planes; ++d) {
       for (std::int64_t h = 0; h < b.rows; ++h) runs.offsets.push_back(n * t.nStride + d * t.dStride + h * t.hStride);

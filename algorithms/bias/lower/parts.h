@@ -31,7 +31,5 @@ struct PixelRuns {
   std::int64_t pixels = 0;
 };
 PixelRuns pixelRuns(const TensorView& t, std::int64_t batch);
-/// How many there are.
-std::int64_t pixelRunCount(const TensorView& t, std::int64_t batch);
 
 }  // namespace cubejit

@@ -151,7 +151,7 @@ class Lowering {
     }
   }
 
-  std::int64_t most(int i, Range CachePart::*field) const {
+  std::int64_t most(int i, Range CachePart::* field) const {
     std::int64_t best = 1;
     for (const CachePart& part : cacheParts_[static_cast<std::size_t>(i)])
       best = std::max(best, (part.*field).length());
@@ -160,7 +160,7 @@ class Lowering {
 
   void makePanels() {
     const std::int64_t groups = (units_ + blockParts_ - 1) / blockParts_ * width_ * lanes_.perBlock;  // of a part
-    const auto pack = [&](Operand& o, const char* name, std::int64_t channelBytes, Range CachePart::*field) {
+    const auto pack = [&](Operand& o, const char* name, std::int64_t channelBytes, Range CachePart::* field) {
       Pitches p;
       p.c.each = channelBytes;
       p.w = panelPitch(groups * o.view->channels * channelBytes);
@@ -266,7 +266,7 @@ class Lowering {
   void addPanelMove(bool in) {
     const Operand& o = in ? dy_ : dx_;
     const TensorView& t = *o.view;
-    Range CachePart::*const field = in ? &CachePart::operands : &CachePart::results;
+    Range CachePart::* const field = in ? &CachePart::operands : &CachePart::results;
     const std::int64_t planes = most(0, field);
     const int plane = b_.addAxis(in ? "plane_in" : "plane_out", static_cast<int>(planes));
     for (std::int64_t i = 0; i < planes; ++i)

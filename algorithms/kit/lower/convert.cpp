@@ -416,7 +416,8 @@ class Converter {
 void addConversion(ProgramBuilder& b, const Conversion& c, int lanes) {
   // Channel tails of blocked activations are written with their block; weights have whole rows and groups that stand for nothing.
   const bool weights = c.to.groups > 1 || c.to.digits[0][0].extent != c.to.extent[0];
-  if (c.to.padded && (weights || liesApart(c.from))) addZeroPhase(b, c.sink, c.to.elements * elementBytes(c.toType), lanes);
+  if (c.to.padded && (weights || liesApart(c.from)))
+    addZeroPhase(b, c.sink, c.to.elements * elementBytes(c.toType), lanes);
   Converter(b, c, lanes).run();
 }
 
