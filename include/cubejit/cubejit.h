@@ -64,8 +64,8 @@ typedef struct cubejit_executable cubejit_executable;
 
 /* How one tensor lies in memory: the fields of TensorFormat (problem.h), if `given`. */
 typedef struct cubejit_format {
-  int32_t
-      given; /* 0: as the problem's dtype and layout say; 1: as the fields below say; 2: so, and strides of 0 are meant */
+  /* 0: as the problem's dtype and layout say; 1: as the fields below say; 2: so, and strides of 0 are meant */
+  int32_t given;
   int32_t dtype, layout;
   int64_t strides[5]; /* elements, along n, c, d, h, w or o, i, d, h, w; inputs only; all 0 = dense, if `given` is 1 */
   int64_t c0;         /* channels of a block; 0 = what fills 32 bytes */
