@@ -82,7 +82,7 @@ void readCubes(const Json& list, Machine& m, std::string& broken) {
     if (const auto known = parseDType(type); known.ok())
       cube.operand = *known;
     else if (!type.empty())
-      reader.fail("'type': " + known.error().message);
+      reader.fail("'type': " + toReword(known.error()).message);
     append(broken, "cubes: ", reader.broken());
     m.npu.cubes.push_back(cube);
   }

@@ -16,6 +16,7 @@
 #include "runtime/printable.h"
 #include "runtime/problem_text.h"
 #include "runtime/text_file.h"
+#include "tiling/no_throw.h"
 #include "tiling/words.h"
 
 namespace cubejit {
@@ -62,18 +63,18 @@ Result<Problem> problemFromJson(const std::string& text) {
   std::string mathName = toString(p.math);
   reader.string("math", mathName);
   const auto math = parseMathMode(mathName);
-  if (!math.ok()) return wrong(math.error().message);
+  if (!math.ok()) return wrong(toReword(math.error()).message);
   p.math = *math;
   std::string postOps;
   reader.string("post_ops", postOps);
   const auto post = parsePostOps(postOps);
-  if (!post.ok()) return wrong(post.error().message);
+  if (!post.ok()) return wrong(toReword(post.error()).message);
   p.postOps = *post;
   std::string dtypes, layouts;
   reader.string("dtype", dtypes);
   reader.string("layout", layouts);
   const Status formatted = applyFormats(p, dtypes, layouts);
-  if (!formatted.ok()) return wrong(formatted.error().message);
+  if (!formatted.ok()) return wrong(toReword(formatted.error()).message);
   for (const char* key : {"gradients", "dtypes", "gflop"}) reader.note(key);
   using Rank = std::numeric_limits<int>;
   if (rank < Rank::min() || rank > Rank::max()) reader.fail("'rank' = " + std::to_string(rank) + " must be 1, 2 or 3");
@@ -201,7 +202,7 @@ Result<TilingPlan> planFromJson(const std::string& text) {
   reader.string("algorithm", algorithm, true);
   if (!reader.wrong().empty()) return invalid("of the plan: " + reader.wrong());
   const auto pass = parsePass(passName);
-  if (!pass.ok()) return invalid("of the plan: 'gradient': " + pass.error().message);
+  if (!pass.ok()) return invalid("of the plan: 'gradient': " + toReword(pass.error()).message);
   CUBEJIT_TRY(plan, emptyPlan(*pass, algorithm));
   std::string broken;
   describePlan(plan, [&](const char* name, auto& field) {

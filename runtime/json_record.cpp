@@ -12,6 +12,7 @@
 #include "runtime/json_problem.h"
 #include "runtime/json_value.h"
 #include "runtime/text_file.h"
+#include "tiling/no_throw.h"
 #include "tiling/words.h"
 
 namespace cubejit {
@@ -129,7 +130,10 @@ Result<Problem> problemOf(const Json& json) {
     } else if constexpr (std::is_same_v<Field, PostOps>) {
       const auto post = parsePostOps(value.is_string() ? value.get<std::string>() : "?");
       right = post.ok();
-      if (right) field = *post;
+      if (right)
+        field = *post;
+      else
+        static_cast<void>(toReword(post.error()));
     } else if constexpr (std::is_enum_v<Field>) {
       right = value.is_string() && parseNamed(value.get<std::string>(), field);
     } else if constexpr (std::is_same_v<Field, bool>) {

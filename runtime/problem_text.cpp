@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tiling/check_problem.h"
+#include "tiling/no_throw.h"
 #include "tiling/whole_number.h"
 
 namespace cubejit {
@@ -185,7 +186,7 @@ Result<PassMask> parsePasses(const std::string& text) {
     if (pass.ok())
       mask.add(*pass);
     else
-      broken += (broken.empty() ? "" : "\n") + pass.error().message;
+      broken += (broken.empty() ? "" : "\n") + toReword(pass.error()).message;
     begin = end + 1;
   }
   if (!broken.empty()) return invalid(broken);

@@ -21,6 +21,12 @@ inline bool isOutOfMemory(const Error& error) {
   return error.code == ErrorCode::kLimitExceeded && error.message == outOfMemory(error.stage).message;
 }
 
+/// An error to be told in other words. Want of memory is none of what was read: that is thrown, for the face around to tell.
+inline const Error& toReword(const Error& error) {
+  if (isOutOfMemory(error)) throw std::bad_alloc();
+  return error;
+}
+
 /// What is being caught, as an Error.
 inline Error caughtError(Stage stage) noexcept {
   ErrorCode code = ErrorCode::kInternal;

@@ -49,10 +49,8 @@ Result<RecordLines> readRecords(const std::string& path) {
     auto record = recordFromJson(line);
     if (record.ok())
       out.records.push_back(std::move(*record));
-    else if (isOutOfMemory(record.error()))
-      return record.error();
     else
-      out.refused.push_back(file.place() + ": " + record.error().message);
+      out.refused.push_back(file.place() + ": " + toReword(record.error()).message);
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "algorithms/bias/sums.h"
 #include "tiling/work_limit.h"
 
 namespace cubejit {
