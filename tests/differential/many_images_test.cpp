@@ -20,7 +20,7 @@ namespace {
 Problem imagesOf(std::int64_t channels, std::int64_t groups, const Dhw& in, const Dhw& kernel, std::int64_t stride) {
   Problem p;
   p.rank = 2;
-  p.batch = 1 << 17;
+  p.batch = (1 << 16) + 2;
   p.cin = p.cout = channels;
   p.groups = groups;
   p.in = in;
