@@ -32,7 +32,7 @@ while read -r need problem; do
   echo "verify $problem"
   begin=$SECONDS
   # shellcheck disable=SC2086
-  if "$cubejit" verify $problem --max-macs 2e8; then verified=$((verified + 1)); else faults=$((faults + 1)); fi
+  if "$cubejit" verify $problem --max-macs 2e8 --max-elements 5000000000; then verified=$((verified + 1)); else faults=$((faults + 1)); fi
   echo "  $((SECONDS - begin)) s"
 done <<<"$problems"
 echo "$verified verified, $faults failed, $left_out left out for want of memory"

@@ -57,7 +57,13 @@ inline bool dotApplies(const Problem& p, Pass pass) {
     const conv_view_detail::Gaps g = conv_view_detail::gapsOf(p, t);
     return f.dtype == DType::kBf16 && g.n != 0 && g.c != 0 && g.w != 0;
   };
-  if (pass == Pass::kDx) return bf16(TensorId::kDy) && bf16(TensorId::kW);
+  // Members of a pair of channels that lie further apart than displacements reach are none.
+  constexpr std::int64_t kMostPairBytes = std::int64_t{1} << 30;
+  const TensorFormat dy = formatOf(p, TensorId::kDy);
+  const std::int64_t apart = dy.strided()                  ? conv_view_detail::gapsOf(p, TensorId::kDy).c
+                             : dy.layout == Layout::kNcdhw ? p.out.volume() * byteSize(dy.dtype)
+                                                           : 0;
+  if (pass == Pass::kDx) return bf16(TensorId::kDy) && bf16(TensorId::kW) && apart <= kMostPairBytes;
   return pass == Pass::kDw && bf16(TensorId::kDy) && bf16(TensorId::kX);
 }
 

@@ -4,6 +4,7 @@
 #include "algorithms/kit/lower/builder.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "codegen/tile/buffer_of.h"
 #include "tiling/work_limit.h"
@@ -112,6 +113,9 @@ int ProgramBuilder::addBuffer(std::string name, BufferRole role, std::int64_t by
 }
 
 int ProgramBuilder::addKernel(Kernel kernel) {
+  constexpr std::int64_t kMostPairBytes = std::int64_t{1} << 30;  // beside displacements of rows
+  if (const auto* move = std::get_if<Move>(&kernel))
+    limitWork(std::abs(static_cast<double>(move->pairPitch)), kMostPairBytes, "bytes between the members of a pair");
   std::vector<int>& same = kernelsByLabel_[labelOf(kernel)];
   for (int index : same) {
     if (program_.kernels[static_cast<std::size_t>(index)] == kernel) return index;

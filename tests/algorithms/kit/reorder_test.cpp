@@ -25,5 +25,16 @@ TEST(DotApplies, TwoOperandsOfBf16) {
   }
 }
 
+TEST(DotApplies, PairsLieWithinADisplacement) {
+  Problem p;
+  p.dtype = DType::kBf16;
+  p.layout = Layout::kNcdhw;
+  for (const std::int64_t pixels : {std::int64_t{1} << 29, (std::int64_t{1} << 29) + 1}) {
+    p.in = p.out = Dhw{1, 1, pixels};
+    EXPECT_EQ(dotApplies(p, Pass::kDx), pixels == std::int64_t{1} << 29);
+    EXPECT_TRUE(dotApplies(p, Pass::kDw)) << "pairs of pixels are neighbours";
+  }
+}
+
 }  // namespace
 }  // namespace cubejit
