@@ -20,10 +20,6 @@
 namespace cubejit {
 namespace {
 
-std::string nameOf(const testing::TestParamInfo<const Algorithm*>& info) {
-  return std::string(info.param->name) + "_" + toString(info.param->pass);
-}
-
 class EveryAlgorithm : public testing::TestWithParam<const Algorithm*> {};
 
 // Every other problem has few channels a group, or relaxed math: some algorithms take no others. Relaxed sums have errors.
@@ -44,12 +40,7 @@ TEST_P(EveryAlgorithm, PlansAreRight) {
     int verified = 0;
     for (int i = 0; i < 80; ++i) {
       const Problem p = problemFor(random, i);
-      std::vector<TilingPlan> plans = proposedPlans(algorithm.name, p, algorithm.pass, machine);
-      std::shuffle(plans.begin(), plans.end(), random);
-      int left = 3;
-      for (const TilingPlan& plan : plans) {
-        if (left == 0 || !checkPlan(p, plan, machine).empty()) continue;
-        --left;
+      for (const TilingPlan& plan : someLegalPlans(algorithm, p, machine, 3, random)) {
         ++verified;
         VerifyRequest request{p, mask, {1, 2}, static_cast<std::uint64_t>(i), p.math == MathMode::kRelaxed, {plan}};
         const VerifyOutcome outcome = verifyProblem(session, request);
@@ -94,7 +85,7 @@ TEST_P(EveryAlgorithm, ForwardEndsWithPostOps) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, EveryAlgorithm, testing::ValuesIn(algorithms()), nameOf);
+INSTANTIATE_TEST_SUITE_P(Table, EveryAlgorithm, testing::ValuesIn(algorithms()), algorithmTestName);
 
 }  // namespace
 }  // namespace cubejit

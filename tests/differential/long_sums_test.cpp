@@ -31,10 +31,6 @@ std::vector<const Algorithm*> thatSumOverPixels() {
   return out;
 }
 
-std::string nameOf(const testing::TestParamInfo<const Algorithm*>& info) {
-  return std::string(info.param->name) + "_" + toString(info.param->pass);
-}
-
 class LongSums : public testing::TestWithParam<const Algorithm*> {};
 
 Problem layer(std::int64_t batch, std::int64_t channels, Dhw pixels, Dhw taps, std::int64_t groups, Layout layout,
@@ -50,18 +46,6 @@ Problem layer(std::int64_t batch, std::int64_t channels, Dhw pixels, Dhw taps, s
   p.layout = layout;
   p.dtype = type;
   return p;
-}
-
-// What of a problem an algorithm proposes that is legal, some of it.
-std::vector<TilingPlan> somePlans(const Algorithm& algorithm, const Problem& p, const Machine& machine,
-                                  std::size_t most, std::uint64_t seed) {
-  std::vector<TilingPlan> plans = proposedPlans(algorithm.name, p, algorithm.pass, machine), out;
-  std::mt19937_64 random(seed);
-  std::shuffle(plans.begin(), plans.end(), random);
-  for (const TilingPlan& plan : plans) {
-    if (out.size() < most && checkPlan(p, plan, machine).empty()) out.push_back(plan);
-  }
-  return out;
 }
 
 // Data is exact: chains, rows in pieces and groups of parts leave out nothing and take nothing twice.
@@ -83,7 +67,8 @@ TEST_P(LongSums, AddUpEveryProductOnce) {
     for (Problem p : problems) {
       for (const MathMode math : {MathMode::kStrict, MathMode::kRelaxed}) {
         p.math = math;
-        for (const TilingPlan& plan : somePlans(algorithm, p, machineOfSmallL2(level), 2, 5)) {
+        std::mt19937_64 random(5);
+        for (const TilingPlan& plan : someLegalPlans(algorithm, p, machineOfSmallL2(level), 2, random)) {
           ++verified;
           const VerifyRequest request{p, maskOf(algorithm.pass), {1, 2}, 7, math == MathMode::kRelaxed, {plan}};
           const VerifyOutcome outcome = verifyProblem(session, request);
@@ -130,7 +115,8 @@ TEST_P(LongSums, KeepTheirDigits) {
       const std::vector<char> dy = filled(p, TensorId::kDy, a), x = filled(p, TensorId::kX, b);
       std::vector<float> dw(static_cast<std::size_t>(p.cin / p.groups * p.cout * p.kernel.volume())),
           db(static_cast<std::size_t>(p.cout));
-      for (const TilingPlan& plan : somePlans(algorithm, p, hostOf(level), 3, 11)) {
+      std::mt19937_64 random(11);
+      for (const TilingPlan& plan : someLegalPlans(algorithm, p, hostOf(level), 3, random)) {
         const auto compiled = session.compile(CompileRequest{p, maskOf(algorithm.pass), {plan}});
         ASSERT_TRUE(compiled.ok()) << compiled.error().message << planToJson(plan);
         std::vector<char> workspace(static_cast<std::size_t>((*compiled)->workspaceBytes()) + 64);
@@ -164,7 +150,7 @@ TEST(Chains, BlocksAndPartsHaveABound) {
   EXPECT_EQ((PartialSums{1, 200 * 512}).mostBlocks(), 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, LongSums, testing::ValuesIn(thatSumOverPixels()), nameOf);
+INSTANTIATE_TEST_SUITE_P(Table, LongSums, testing::ValuesIn(thatSumOverPixels()), algorithmTestName);
 
 }  // namespace
 }  // namespace cubejit

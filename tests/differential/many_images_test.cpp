@@ -34,9 +34,10 @@ Problem imagesOf(std::int64_t channels, std::int64_t groups, const Dhw& in, cons
 }
 
 TEST(ManyImages, ArePlanesOfFewer) {
-  int verified = 0, turn = 0;
+  int turn = 0;
   for (const IsaLevel level : runnableIsas()) {
     Session session(eagerOptions(level));
+    int verified = 0;
     for (Problem p : {imagesOf(1, 1, {1, 4, 4}, {1, 3, 3}, 1), imagesOf(3, 1, {1, 3, 5}, {1, 3, 2}, 2),
                       imagesOf(2, 2, {1, 1, 6}, {1, 1, 3}, 1), imagesOf(4, 1, {1, 2, 2}, {1, 1, 1}, 1)}) {
       constexpr Layout kLayouts[] = {Layout::kNcdhw, Layout::kNdhwc, Layout::kNdc1hwc0};
@@ -54,8 +55,8 @@ TEST(ManyImages, ArePlanesOfFewer) {
         }
       }
     }
+    EXPECT_GT(verified, 10) << toString(level);
   }
-  EXPECT_GT(verified, 30);
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ namespace {
 
 constexpr double kTold = 250;  // ms
 
-// Of this thread: others may use the core.
+// The time that this thread has had: other programs may use the core as well.
 double cpuMilliseconds() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

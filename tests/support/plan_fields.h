@@ -5,13 +5,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <random>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
 
 #include "algorithms/algorithm.h"
+#include "tiling/planner.h"
 
 namespace cubejit {
 
@@ -31,6 +34,22 @@ inline std::vector<TilingPlan> proposedPlans(std::string_view algorithm, const P
       plans.insert(plans.end(), group.plans.begin(), group.plans.end());
   }
   return plans;
+}
+
+/// Some of those that are legal, at most so many.
+inline std::vector<TilingPlan> someLegalPlans(const Algorithm& algorithm, const Problem& problem,
+                                              const Machine& machine, std::size_t most, std::mt19937_64& random) {
+  std::vector<TilingPlan> plans = proposedPlans(algorithm.name, problem, algorithm.pass, machine), out;
+  std::shuffle(plans.begin(), plans.end(), random);
+  for (const TilingPlan& plan : plans) {
+    if (out.size() < most && checkPlan(problem, plan, machine).empty()) out.push_back(plan);
+  }
+  return out;
+}
+
+/// What a test of each algorithm is called: "direct_dx".
+inline std::string algorithmTestName(const testing::TestParamInfo<const Algorithm*>& info) {
+  return std::string(info.param->name) + "_" + toString(info.param->pass);
 }
 
 /// The number (choices are numbered); -1 if the plan has no such field.
