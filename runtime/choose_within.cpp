@@ -31,6 +31,7 @@ constexpr std::int64_t kMostTriedWork = kMostSteps / 2;
 constexpr std::int64_t kUsualSteps = kMostSteps / 32;
 constexpr double kHardlyMore = 1.25;
 constexpr int kMostLongTrials = 3;  // of plans that are cheaper and may have more steps, beside one that has few
+constexpr int kMostTooLong = 5;     // plans in a row that have more steps than usual: then all have
 
 std::int64_t tensorBytes(const Problem& problem, Pass pass) {
   const PassTensors tensors = tensorsOf(pass);
@@ -110,8 +111,10 @@ class Trials {
     };
     std::vector<std::vector<Candidate>::iterator> untried;
     const bool bounded = mostCycles < kAnyCycles;
+    const bool usual = !said_ && FewerSteps::most() == kUsualSteps;
     for (auto candidate = considered.begin(); legal(candidate) && !(bounded && tried_ >= kMostLongTrials);
          ++candidate) {
+      if (usual && tooLongInARow_ >= kMostTooLong) return *tooLong_;
       CUBEJIT_TRY(why, refuses(candidate->plan));
       if (bytes_ >= 0 && fastest == considered.end()) {
         fastest = candidate;
@@ -163,8 +166,10 @@ class Trials {
       if (program.error().code != ErrorCode::kLimitExceeded || isOutOfMemory(program.error())) return program.error();
       work_ += FewerSteps::most();
       tooLong_ = program.error();
+      ++tooLongInARow_;
       return std::optional<std::string>(program.error().message);
     }
+    tooLongInARow_ = 0;
     work_ += workOf(*program);
     bytes_ = workspaceOf(*program).bytes.on(threadsOf(options_));
     least_ = std::min(least_, bytes_);
@@ -198,6 +203,7 @@ class Trials {
   std::int64_t bytes_ = -1;  ///< of the plan that was tried last; -1: not known
   std::int64_t least_ = kNone;
   std::optional<Error> tooLong_;
+  int tooLongInARow_ = 0;
 };
 
 }  // namespace

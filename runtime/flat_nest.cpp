@@ -20,8 +20,8 @@ FlatAxis flatAxis(const Axis& axis, std::size_t streams) {
   flat.windows = axis.windows;
   for (const AxisStep& step : axis.steps) {
     for (std::size_t s = 0; s < streams; ++s) {
-      flat.delta.push_back(s < step.delta.size() ? step.delta[s] : 0);
-      flat.repeatDelta.push_back(s < step.repeatDelta.size() ? step.repeatDelta[s] : 0);
+      flat.delta.push_back(deltaOf(step.delta, s));
+      flat.repeatDelta.push_back(deltaOf(step.repeatDelta, s));
     }
     flat.cls.push_back(step.cls);
     flat.repeat.push_back(step.repeat);

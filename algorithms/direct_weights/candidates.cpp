@@ -198,6 +198,9 @@ void addFirstUse(const WeightView& view, const Machine& m, DirectWeightsPlan pla
   const double steps = pixelsOfBlock(view, plan) / (view.pairs == PixelPairs::kColumns ? 2 : 1);
   const double copies = steps * static_cast<double>(plan.registerVectors * m.isa.lanes() * 4);
   if (copies > kCopiesShare * static_cast<double>(m.buffers.l1Bytes)) return;
+  // A block is one chain.
+  if (v.line && plan.reduction.n == 1)
+    plan.reduction.h = std::min(plan.reduction.h, divUp(equalPiece(plan.reduction.h, kLongestChain), 8) * 8);
   const PartialSums sumsOfBlocks = ReductionPartition(view.asked, plan.reduction).sums();
   if (sumsOfBlocks.chainsOfBlock() > 1) return;
   const std::int64_t least = sumsOfBlocks.leastParts();

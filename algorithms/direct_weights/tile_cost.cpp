@@ -14,13 +14,17 @@
 namespace cubejit {
 namespace {
 
+constexpr std::int64_t kMostBlocksLookedAt = 32;
+
 // Cycles of a row of columns for all taps along W, two columns a step where the same taps reach both. `stepOf(taps)` = cycles of
 // a step. Single columns of few taps: the next row waits for the same sums.
 template <class StepCycles>
 double pairedRowCycles(const WeightShape& s, StepCycles stepOf) {
   const ConvView& v = s.v;
+  // Of a long kernel some blocks stand for all.
+  const std::int64_t blocks = ceilDiv(v.kernel.w, s.tapsOfBlock), every = ceilDiv(blocks, kMostBlocksLookedAt);
   double cycles = 0;
-  for (std::int64_t first = 0; first < v.kernel.w; first += s.tapsOfBlock) {
+  for (std::int64_t first = 0; first < v.kernel.w; first += s.tapsOfBlock * every) {
     std::vector<Range> taps;
     for (std::int64_t k = first; k < std::min(v.kernel.w, first + s.tapsOfBlock); ++k) {
       const Range in = insideOf(v, 2, k);
@@ -33,7 +37,7 @@ double pairedRowCycles(const WeightShape& s, StepCycles stepOf) {
       cycles += static_cast<double>(r.steps()) *
                 std::max(stepOf(static_cast<double>(r.columns.taps())), r.single ? sumLatency(true) : 0.0);
   }
-  return cycles;
+  return cycles * static_cast<double>(blocks) / static_cast<double>(ceilDiv(blocks, every));
 }
 
 // A line of a blocked tensor (Zen 5: 1x1 layers of 64 to 1024 channels in f32, reduction blocks of 200 to 3000 pixels).

@@ -268,8 +268,7 @@ class Header {
 
   bool moves(int axis, std::size_t stream) const {
     const auto& steps = phase_->axes[static_cast<std::size_t>(axis)].steps;
-    return std::any_of(steps.begin(), steps.end(),
-                       [&](const AxisStep& s) { return stream < s.delta.size() && s.delta[stream] != 0; });
+    return std::any_of(steps.begin(), steps.end(), [&](const AxisStep& s) { return deltaOf(s.delta, stream) != 0; });
   }
 
   void nodes(const std::vector<Node>& body, int indent, int depth, int innermost) {

@@ -11,10 +11,6 @@
 namespace cubejit {
 namespace {
 
-std::int64_t entry(const std::vector<std::int64_t>& deltas, std::size_t stream) {
-  return stream < deltas.size() ? deltas[stream] : 0;
-}
-
 class Layouter {
  public:
   explicit Layouter(const TileProgram& program) : p_(program) {}
@@ -45,8 +41,8 @@ class Layouter {
     for (const AxisStep& step : axis.steps) {
       push(step.cls);
       push(step.repeat);
-      for (std::size_t s = 0; s < streams; ++s) push(entry(step.delta, s));
-      for (std::size_t s = 0; s < streams; ++s) push(entry(step.repeatDelta, s));
+      for (std::size_t s = 0; s < streams; ++s) push(deltaOf(step.delta, s));
+      for (std::size_t s = 0; s < streams; ++s) push(deltaOf(step.repeatDelta, s));
     }
     at.windows = here();
     for (const Window& window : axis.windows) t_.words.insert(t_.words.end(), {window.begin, window.end});

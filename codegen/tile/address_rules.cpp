@@ -145,8 +145,8 @@ class Addresses {
       const bool first = !reach.has_value();
       if (first) reach.emplace(phase_->streams.size());
       for (std::size_t s = 0; s < reach->size(); ++s) {
-        const std::int64_t begin = s < step.delta.size() ? step.delta[s] : 0;
-        const std::int64_t end = begin + (s < step.repeatDelta.size() ? (step.repeat - 1) * step.repeatDelta[s] : 0);
+        const std::int64_t begin = deltaOf(step.delta, s);
+        const std::int64_t end = begin + (step.repeat - 1) * deltaOf(step.repeatDelta, s);
         const ByteRange here{std::min(begin, end), std::max(begin, end)};
         (*reach)[s] =
             first ? here : ByteRange{std::min((*reach)[s].begin, here.begin), std::max((*reach)[s].end, here.end)};

@@ -92,16 +92,14 @@ class Printer {
     return text.empty() ? " nothing" : text;
   }
 
-  static std::vector<std::int64_t> distance(const AxisStep& from, const AxisStep& to) {
-    std::vector<std::int64_t> d(std::max(from.delta.size(), to.delta.size()), 0);
-    for (std::size_t s = 0; s < d.size(); ++s) {
-      d[s] = (s < to.delta.size() ? to.delta[s] : 0) - (s < from.delta.size() ? from.delta[s] : 0);
-    }
+  std::vector<std::int64_t> distance(const AxisStep& from, const AxisStep& to) const {
+    std::vector<std::int64_t> d(phase_->streams.size());
+    for (std::size_t s = 0; s < d.size(); ++s) d[s] = deltaOf(to.delta, s) - deltaOf(from.delta, s);
     return d;
   }
 
   // One past the last step of the run that begins at `first`.
-  static std::size_t endOfRun(const std::vector<AxisStep>& steps, std::size_t first) {
+  std::size_t endOfRun(const std::vector<AxisStep>& steps, std::size_t first) const {
     std::size_t end = first + 1;
     while (end < steps.size() && steps[end].cls == steps[first].cls && steps[end].repeat == steps[first].repeat &&
            steps[end].repeatDelta == steps[first].repeatDelta &&

@@ -62,14 +62,19 @@ struct Stream {
 
 /// One iteration of an axis.
 struct AxisStep {
-  std::vector<std::int64_t> delta;  ///< bytes, one per stream of the phase (missing entries = 0)
+  std::vector<std::int64_t> delta;  ///< bytes, one per stream of the phase; entries that are missing at the end are 0
   int cls = 0;                      ///< which variant calls below pick on this axis
   // A step may stand for `repeat` equal iterations that differ only by repeatDelta: the kernel itself loops over them.
-  // Only allowed on the innermost axis of a nest whose body is one call. `repeatDelta` has one entry per stream.
+  // Only allowed on the innermost axis of a nest whose body is one call.
   std::int64_t repeat = 1;
-  std::vector<std::int64_t> repeatDelta;
+  std::vector<std::int64_t> repeatDelta;  ///< as `delta`
   friend bool operator==(const AxisStep& x, const AxisStep& y) = default;
 };
+
+/// What a step's `delta` or `repeatDelta` says of a stream.
+inline std::int64_t deltaOf(const std::vector<std::int64_t>& deltas, std::size_t stream) {
+  return stream < deltas.size() ? deltas[stream] : 0;
+}
 
 /// Half-open range of an axis' steps.
 struct Window {

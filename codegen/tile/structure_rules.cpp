@@ -179,7 +179,7 @@ class Structure {
     if (copies && !enclosing_.empty()) {
       for (const AxisStep& step : phase_->axes[static_cast<std::size_t>(enclosing_.back())].steps) {
         const auto d = static_cast<std::size_t>(c.d);
-        const bool moves = step.repeat > 1 && d < step.repeatDelta.size() && step.repeatDelta[d] != 0;
+        const bool moves = step.repeat > 1 && deltaOf(step.repeatDelta, d) != 0;
         if (moves) once("call " + c.name + ": repetitions move stream d; kernels copy to where it begins");
       }
     }

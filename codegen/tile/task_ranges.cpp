@@ -35,12 +35,8 @@ void collect(const std::vector<Node>& nodes, const Phase& phase, int buffer, std
   }
 }
 
-std::int64_t deltaOf(const std::vector<std::int64_t>& deltas, int stream) {
-  return static_cast<std::size_t>(stream) < deltas.size() ? deltas[static_cast<std::size_t>(stream)] : 0;
-}
-
 // Extremes of a stream over some steps of an axis; none if there are no steps.
-std::optional<TaskRange> extremes(const Axis& axis, Window steps, int stream) {
+std::optional<TaskRange> extremes(const Axis& axis, Window steps, std::size_t stream) {
   if (steps.begin >= steps.end) return std::nullopt;
   TaskRange range;
   for (int i = steps.begin; i < steps.end; ++i) {

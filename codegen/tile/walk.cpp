@@ -9,11 +9,6 @@
 namespace cubejit {
 namespace {
 
-std::int64_t entry(const std::vector<std::int64_t>& deltas, int stream) {
-  const auto index = static_cast<std::size_t>(stream);
-  return stream >= 0 && index < deltas.size() ? deltas[index] : 0;
-}
-
 class Walk {
  public:
   using Calls = std::function<bool(const CallSite&)>;
@@ -95,15 +90,17 @@ class Walk {
     const std::array<int, 4> streams = streamsOf(call);
     for (std::size_t s = 0; s < streams.size(); ++s) {
       if (streams[s] < 0) continue;
-      site.at[s] = phase_.streams[static_cast<std::size_t>(streams[s])].offset + call.place.offset[s];
-      for (const int axis : enclosing_) site.at[s] += entry(current(axis)->delta, streams[s]);
+      const auto stream = static_cast<std::size_t>(streams[s]);
+      site.at[s] = phase_.streams[stream].offset + call.place.offset[s];
+      for (const int axis : enclosing_) site.at[s] += deltaOf(current(axis)->delta, stream);
     }
     site.repeat = call.place.repeat;
     site.repeatStep = call.place.repeatStep;
     if (!enclosing_.empty() && current(enclosing_.back())->repeat > 1) {
       const AxisStep& innermost = *current(enclosing_.back());
       site.repeat = innermost.repeat;
-      for (std::size_t s = 0; s < streams.size(); ++s) site.repeatStep[s] = entry(innermost.repeatDelta, streams[s]);
+      for (std::size_t s = 0; s < streams.size(); ++s)
+        site.repeatStep[s] = streams[s] < 0 ? 0 : deltaOf(innermost.repeatDelta, static_cast<std::size_t>(streams[s]));
     }
     return calls_(site);
   }

@@ -12,10 +12,22 @@
 namespace cubejit {
 namespace {
 
-std::vector<std::int64_t> dense(const AxisDeltas& deltas, std::size_t streams) {
-  std::vector<std::int64_t> out(streams, 0);
-  for (const auto& [stream, bytes] : deltas) out[static_cast<std::size_t>(stream)] += bytes;
+// As many entries as there are up to the last stream that is moved: programs may have a million steps.
+std::vector<std::int64_t> dense(const AxisDeltas& deltas) {
+  std::size_t entries = 0;
+  for (const auto& [stream, bytes] : deltas) {
+    if (bytes != 0) entries = std::max(entries, static_cast<std::size_t>(stream) + 1);
+  }
+  std::vector<std::int64_t> out(entries, 0);
+  for (const auto& [stream, bytes] : deltas) {
+    if (bytes != 0) out[static_cast<std::size_t>(stream)] += bytes;
+  }
   return out;
+}
+
+// How far a step is from one before it.
+void setDistance(const AxisStep& from, const AxisStep& to, std::vector<std::int64_t>& distance) {
+  for (std::size_t s = 0; s < distance.size(); ++s) distance[s] = deltaOf(to.delta, s) - deltaOf(from.delta, s);
 }
 
 const std::string& labelOf(const Kernel& kernel) {
@@ -23,35 +35,33 @@ const std::string& labelOf(const Kernel& kernel) {
 }
 
 // The steps [begin, end) with runs of equal class and constant distance made one step with repeat.
-void foldRange(const Axis& axis, std::size_t begin, std::size_t end, std::vector<AxisStep>& folded) {
+void foldRange(Axis& axis, std::size_t streams, std::size_t begin, std::size_t end, std::vector<AxisStep>& folded) {
+  std::vector<std::int64_t> distance(streams), step(streams);
   std::size_t i = begin;
   while (i < end) {
     std::size_t next = i + 1;
-    std::vector<std::int64_t> distance;
     while (next < end && axis.steps[next].cls == axis.steps[i].cls) {
-      std::vector<std::int64_t> step(axis.steps[i].delta.size());
-      for (std::size_t s = 0; s < step.size(); ++s) step[s] = axis.steps[next].delta[s] - axis.steps[next - 1].delta[s];
-      if (distance.empty()) distance = step;
-      if (step != distance) break;
+      setDistance(axis.steps[next - 1], axis.steps[next], next == i + 1 ? distance : step);
+      if (next > i + 1 && step != distance) break;
       ++next;
     }
     AxisStep first = axis.steps[i];
     first.repeat = static_cast<std::int64_t>(next - i);
-    first.repeatDelta = distance.empty() ? std::vector<std::int64_t>(first.delta.size(), 0) : distance;
+    if (first.repeat > 1) first.repeatDelta = distance;
     folded.push_back(std::move(first));
     i = next;
   }
 }
 
 // Runs do not cross the windows of an axis that is partitioned.
-void foldAxis(Axis& axis) {
+void foldAxis(Axis& axis, std::size_t streams) {
   std::vector<AxisStep> folded;
   if (axis.windowAxis < 0) {
-    foldRange(axis, 0, axis.steps.size(), folded);
+    foldRange(axis, streams, 0, axis.steps.size(), folded);
   } else {
     for (Window& window : axis.windows) {
       const std::size_t start = folded.size();
-      foldRange(axis, static_cast<std::size_t>(window.begin), static_cast<std::size_t>(window.end), folded);
+      foldRange(axis, streams, static_cast<std::size_t>(window.begin), static_cast<std::size_t>(window.end), folded);
       window = Window{static_cast<int>(start), static_cast<int>(folded.size())};
     }
   }
@@ -79,7 +89,7 @@ void foldNodes(Phase& phase, const std::vector<Node>& nodes) {
     if (node.axis < 0 || node.body.size() != 1 || !node.body.front().isCall()) {
       foldNodes(phase, node.body);
     } else if (loopsOver(node.axis, phase.body) == 1) {  // another loop may need the steps one by one
-      foldAxis(phase.axes[static_cast<std::size_t>(node.axis)]);
+      foldAxis(phase.axes[static_cast<std::size_t>(node.axis)], phase.streams.size());
     }
   }
 }
@@ -170,9 +180,8 @@ void ProgramBuilder::countSteps(std::int64_t more) {
 void ProgramBuilder::addStep(int axis, const AxisDeltas& deltas, int cls) {
   countSteps(1);
   AxisStep step;
-  step.delta = dense(deltas, phase().streams.size());
+  step.delta = dense(deltas);
   step.cls = cls;
-  step.repeatDelta.assign(phase().streams.size(), 0);
   phase().axes[static_cast<std::size_t>(axis)].steps.push_back(std::move(step));
 }
 
@@ -243,13 +252,6 @@ void ProgramBuilder::dropUnusedLists() {
 
 TileProgram ProgramBuilder::finish() {
   for (Phase& phase : program_.phases) {
-    // Streams may have been added after steps: every step has an entry for every stream.
-    for (Axis& axis : phase.axes) {
-      for (AxisStep& step : axis.steps) {
-        step.delta.resize(phase.streams.size(), 0);
-        step.repeatDelta.resize(phase.streams.size(), 0);
-      }
-    }
     if (folds_) foldRepeats(phase);
   }
   dropUnusedLists();

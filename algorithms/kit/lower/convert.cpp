@@ -286,21 +286,45 @@ class Converter {
     // Rows that are far apart in the target, and filled bit by bit, push each other out of the cache: they are collected first.
     if (small_ && uniform && acrossPiece == across.length && collects(last))
       collectedPitch_ = run_ * dimension(blocks_.front(), last).toStep * out() + 64;
-    const int pieceAxis = b_.addAxis("piece", 2);
-    const std::int64_t reach = uniform ? across.length : acrossPiece;
-    for (std::int64_t i = 0; i < reach; i += acrossPiece)
-      b_.addStep(pieceAxis, moved(i * across.fromStep, i * across.toStep), i + acrossPiece <= reach ? 0 : 1);
+    // Very many pieces are runs of pieces: an axis of each has fewer steps.
+    const std::int64_t reach = uniform ? across.length : acrossPiece, pieces = ceilDiv(reach, acrossPiece),
+                       perRun = pieces <= kMostPieces ? pieces : kPiecesOfRun, runs = ceilDiv(pieces, perRun);
+    const auto addPieces = [&](const char* name, std::int64_t count, std::int64_t length, const auto& classAt) {
+      const int axis = b_.addAxis(name, 1);
+      int classes = 2;
+      for (std::int64_t i = 0; i < count; ++i) {
+        const int cls = classAt(i * length);
+        classes = std::max(classes, cls + 1);
+        b_.addStep(axis, moved(i * length * across.fromStep, i * length * across.toStep), cls);
+      }
+      b_.phase().axes[static_cast<std::size_t>(axis)].classes = classes;
+      return axis;
+    };
+    const std::int64_t runLength = perRun * acrossPiece, lastRun = (runs - 1) * runLength;
+    std::vector<int> pieceAxes;
+    if (runs > 1)
+      pieceAxes.push_back(
+          addPieces("piece_run", runs, runLength, [&](std::int64_t at) { return at == lastRun ? 1 : 0; }));
+    // Of the last run: a whole piece, a part of one, none.
+    pieceAxes.push_back(addPieces("piece", perRun, acrossPiece, [&](std::int64_t at) {
+      return lastRun + at + acrossPiece <= reach ? 0 : lastRun + at < reach ? 1 : 2;
+    }));
+    const int pieceClasses = b_.phase().axes[static_cast<std::size_t>(pieceAxes.back())].classes;
 
-    Call call{c_.name, source_, -1, sink_, {blockAxis, pieceAxis}, {}};
+    Call call{c_.name, source_, -1, sink_, {blockAxis}, {}};
+    call.classAxes.insert(call.classAxes.end(), pieceAxes.begin(), pieceAxes.end());
     for (const auto& [outer, channels] : kinds) {
       const Block block{outer, channels};
-      for (int tail = 0; tail < 2; ++tail) {
-        const std::int64_t length = !uniform    ? dimension(block, across_).length
-                                    : tail == 1 ? reach % acrossPiece
-                                                : acrossPiece;
-        Variant v;
-        if (length > 0 && !(tail == 1 && !uniform)) v.kernel = b_.addKernel(moveFor(block, length));
-        call.variants.push_back(v);
+      for (int run = runs > 1 ? 0 : 1; run < 2; ++run) {
+        for (int cls = 0; cls < pieceClasses; ++cls) {
+          const int left = run == 0 ? 0 : cls;
+          const std::int64_t length = left == 0   ? uniform ? acrossPiece : dimension(block, across_).length
+                                      : left == 1 ? reach % acrossPiece
+                                                  : 0;
+          Variant v;
+          if (length > 0 && !(left == 1 && !uniform)) v.kernel = b_.addKernel(moveFor(block, length));
+          call.variants.push_back(v);
+        }
       }
     }
     // The other dimensions are loops. Outer and channel pieces that are not in the matrix are of one length for all blocks:
@@ -335,7 +359,7 @@ class Converter {
     }
     Phase& phase = b_.phase();
     phase.parallelAxes = std::move(loops);
-    phase.parallelAxes.push_back(pieceAxis);
+    phase.parallelAxes.insert(phase.parallelAxes.end(), pieceAxes.begin(), pieceAxes.end());
     phase.body = std::move(body);
     double elements = 1;
     for (const std::int64_t extent : c_.from.extent) elements *= static_cast<double>(extent);
@@ -397,6 +421,7 @@ class Converter {
   static constexpr std::int64_t kFarRows = 1024;
   static constexpr std::int64_t kOwnLines = 256;  ///< bytes; blocks of more have few lines in common
   static constexpr std::int64_t kMostElements = 16384, kSmallMatrix = 1024, kShortestRun = 8, kLongestRun = 64;
+  static constexpr std::int64_t kMostPieces = 4096, kPiecesOfRun = 256;
 
   ProgramBuilder& b_;
   const Conversion& c_;

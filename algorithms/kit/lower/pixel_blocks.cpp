@@ -4,6 +4,7 @@
 #include "algorithms/kit/lower/pixel_blocks.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "algorithms/kit/axis_phases.h"
@@ -15,21 +16,29 @@ namespace {
 
 using axis_phases_detail::floorDiv;
 
-// Everything about a block that code and lists depend on.
-std::vector<std::int64_t> signature(const ConvView& v, const PixelBlock& block) {
-  std::vector<std::int64_t> s{block.n.length(), block.d.length(), block.h.length(), block.w.length(),
-                              block.first ? 1 : 0};
-  for (int axis = 0; axis < 3; ++axis) {
+// A range of an axis' pixels, and which of the axis' ranges code and lists cannot tell from it.
+struct Piece {
+  Range pixels;
+  int cls = 0;
+};
+
+std::vector<Piece> piecesOf(const ConvView& v, int axis, std::int64_t most) {
+  std::vector<Piece> out;
+  ClassNumbers<std::vector<std::int64_t>> known;
+  for (const Range& pixels : cutInto(v.small.extent[axis], most)) {
+    PixelBlock block;
+    block.of(axis) = pixels;
+    std::vector<std::int64_t> signature{pixels.length()};
     for (std::int64_t k = 0; k < v.kernel[axis]; ++k) {
       const Range r = usedPixels(v, axis, block, k);
-      s.push_back(r.lo);
-      s.push_back(r.hi);
+      signature.insert(signature.end(), {r.lo, r.hi});
     }
     const BigPositions big = bigPositions(v, axis, block);
-    s.push_back(big.inside.length() > 0 ? big.inside.lo - big.start.base : 0);  // else nothing is read
-    s.push_back(big.inside.length());
+    signature.push_back(big.inside.length() > 0 ? big.inside.lo - big.start.base : 0);  // else nothing is read
+    signature.push_back(big.inside.length());
+    out.push_back({pixels, known.of(std::move(signature)).first});
   }
-  return s;
+  return out;
 }
 
 }  // namespace
@@ -66,26 +75,29 @@ PixelBlocks makePixelBlocks(const ConvView& view, const ReductionBlock& size, st
   const auto pieces = [](std::int64_t extent, std::int64_t most) { return static_cast<double>(ceilDiv(extent, most)); };
   limitWork(pieces(view.batch, images) * pieces(e.d, depths) * pieces(e.h, rows) * pieces(e.w, columns), kMostSteps,
             "reduction blocks");
-  for (const Range& n : cutInto(view.batch, images)) {
-    for (const Range& d : cutInto(e.d, depths)) {
-      for (const Range& h : cutInto(e.h, rows)) {
-        for (const Range& w : cutInto(e.w, columns)) out.blocks.push_back(PixelBlock{n, d, h, w, false, 0});
+  limitWork(pieces(e.d, depths) * static_cast<double>(view.kernel.d) +
+                pieces(e.h, rows) * static_cast<double>(view.kernel.h) +
+                pieces(e.w, columns) * static_cast<double>(view.kernel.w),
+            kMostBlockTaps, "taps of reduction blocks");
+  const std::vector<Piece> ofD = piecesOf(view, 0, depths), ofH = piecesOf(view, 1, rows),
+                           ofW = piecesOf(view, 2, columns);
+  const std::vector<Range> ofN = cutInto(view.batch, images);
+  const auto count = static_cast<std::int64_t>(ofN.size() * ofD.size() * ofH.size() * ofW.size());
+  splits = std::min(splits, count);
+  std::int64_t split = 0;  // the one whose blocks come next
+  ClassNumbers<std::tuple<std::int64_t, int, int, int, bool>> known;
+  for (const Range& n : ofN) {
+    for (const Piece& d : ofD) {
+      for (const Piece& h : ofH) {
+        for (const Piece& w : ofW) {
+          const bool first = split < splits && std::ssize(out.blocks) == count * split / splits;
+          if (first) ++split;
+          const auto [cls, fresh] = known.of(std::tuple{n.length(), d.cls, h.cls, w.cls, first});
+          if (fresh) out.representative.push_back(static_cast<int>(out.blocks.size()));
+          out.blocks.push_back(PixelBlock{n, d.pixels, h.pixels, w.pixels, first, cls});
+        }
       }
     }
-  }
-  const auto count = static_cast<std::int64_t>(out.blocks.size());
-  splits = std::min(splits, count);
-  for (std::int64_t s = 0; s < splits; ++s) {
-    const std::int64_t begin = count * s / splits;
-    if (begin < count * (s + 1) / splits) out.blocks[static_cast<std::size_t>(begin)].first = true;
-  }
-  limitWork(static_cast<double>(count) * static_cast<double>(view.kernel.d + view.kernel.h + view.kernel.w),
-            kMostBlockTaps, "taps of reduction blocks");
-  ClassNumbers<std::vector<std::int64_t>> known;
-  for (std::size_t i = 0; i < out.blocks.size(); ++i) {
-    const auto [cls, fresh] = known.of(signature(view, out.blocks[i]));
-    out.blocks[i].cls = cls;
-    if (fresh) out.representative.push_back(static_cast<int>(i));
   }
   out.classes = static_cast<int>(out.representative.size());
   return out;

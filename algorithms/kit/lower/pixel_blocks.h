@@ -23,6 +23,7 @@ struct PixelBlock {
   bool first = false;  ///< the first of its reduction split: accumulators start from zero
   int cls = 0;         ///< blocks of one class differ only by where they start
   const Range& of(int axis) const { return axis == 0 ? d : axis == 1 ? h : w; }
+  Range& of(int axis) { return axis == 0 ? d : axis == 1 ? h : w; }
 };
 
 struct PixelBlocks {

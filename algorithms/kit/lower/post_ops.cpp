@@ -189,12 +189,12 @@ class PostOpsFusion {
     const std::int64_t origin = phase_->streams[at].offset;
     const int biases = addStream("bias", biases_, to_.biasAlong(origin));
     std::int64_t furthest = to_.along(origin).channel;
-    const auto deltaOf = [&](const std::vector<std::int64_t>& d) { return at < d.size() ? d[at] : 0; };
     for (std::size_t a = 0; a < phase_->axes.size(); ++a) {
       // Repetitions that lead around the channels again, or into blocks that one of them alone does not reach, are steps of their own.
       const auto& steps = phase_->axes[a].steps;
       if (std::any_of(steps.begin(), steps.end(), [&](const AxisStep& step) {
-            const std::int64_t more = step.repeat - 1, from = deltaOf(step.delta), by = deltaOf(step.repeatDelta);
+            const std::int64_t more = step.repeat - 1, from = deltaOf(step.delta, at),
+                               by = deltaOf(step.repeatDelta, at);
             const ChannelPlace each = to_.along(by);
             return more * each.channel >= to_.each ||
                    to_.along(from + more * by).block != to_.along(from).block + more * each.block;
@@ -202,7 +202,7 @@ class PostOpsFusion {
         takeOneByOne(static_cast<int>(a));
       std::int64_t most = 0;
       for (AxisStep& step : phase_->axes[a].steps) {
-        const ChannelPlace place = to_.along(deltaOf(step.delta)), each = to_.along(deltaOf(step.repeatDelta));
+        const ChannelPlace place = to_.along(deltaOf(step.delta, at)), each = to_.along(deltaOf(step.repeatDelta, at));
         most = std::max(most, place.channel + (step.repeat - 1) * each.channel);
         const auto set = [&](std::vector<std::int64_t>& deltas, std::int64_t bytes) {
           if (bytes == 0) return;

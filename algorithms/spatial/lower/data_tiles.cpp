@@ -43,9 +43,21 @@ std::int64_t SpatialShape::vectorsOf(std::int64_t block) const {
 }
 
 std::vector<int> SpatialShape::blockClasses() const {
+  // Where every shift reads all lanes, blocks are alike.
+  std::int64_t begin = 0, end = longest;
+  for (const TapShift& shift : shifts) {
+    begin = std::max(begin, -shift.offset);
+    end = std::min(end, g.operand.extent.w - shift.offset);
+  }
   std::vector<int> classes;
   ClassNumbers<std::vector<std::int64_t>> known;
+  int inside = -1;
   for (std::int64_t block = 0; block < blocks(); ++block) {
+    const bool whole = block * blockLanes >= begin && block * blockLanes + vectorsOf(block) * lanes <= end;
+    if (whole && inside >= 0 && vectorsOf(block) == vectorsOf(0)) {
+      classes.push_back(inside);
+      continue;
+    }
     std::vector<std::int64_t> lanesOf;
     for (std::int64_t v = 0; v < vectorsOf(block); ++v) {
       lanesOf.push_back(std::min<std::int64_t>(longest - block * blockLanes - v * lanes, lanes));
@@ -55,6 +67,7 @@ std::vector<int> SpatialShape::blockClasses() const {
       }
     }
     classes.push_back(known.of(std::move(lanesOf)).first);
+    if (whole && vectorsOf(block) == vectorsOf(0)) inside = classes.back();
   }
   return classes;
 }

@@ -7,9 +7,12 @@
 
 #include <cstring>
 #include <random>
+#include <set>
 
 #include "codegen/tile/interpret_program.h"
 #include "codegen/tile/isa_rounding.h"
+#include "codegen/tile/verify.h"
+#include "codegen/tile/walk.h"
 #include "cubejit/float16.h"
 #include "cubejit/index_map.h"
 #include "runtime/verify/format_tensor.h"
@@ -72,6 +75,39 @@ TEST(Convert, EveryPairOfLayoutsAndTypes) {
         }
       }
     }
+  }
+}
+
+// Very many pieces are taken in runs, of which the last may have fewer: all moves together are the tensor, whose size nobody has to have.
+TEST(Convert, RunsOfPieces) {
+  for (const std::int64_t width :
+       {std::int64_t{70'000'001}, std::int64_t{5461} * 256 * 17, std::int64_t{5461} * 4097}) {
+    Problem from = problemOf(1, 3, 16);
+    from.batch = 1;
+    from.in = {1, 1, width};
+    Problem to = from;
+    from.formats[static_cast<std::size_t>(TensorId::kX)] = TensorFormat{DType::kF32, Layout::kNcdhw, {}};
+    to.formats[static_cast<std::size_t>(TensorId::kX)] = TensorFormat{DType::kF16, Layout::kNdhwc, {}};
+    const auto program = conversionProgram(from, to, TensorId::kX, BufferRole::kDy, BufferRole::kDx, 16);
+    const Status status = verify(program);
+    EXPECT_TRUE(status.ok()) << status.error().message;
+    std::set<std::int64_t> targets;
+    std::int64_t elements = 0;
+    int runs = 0;
+    for (const Phase& phase : program.phases) {
+      for (const Axis& axis : phase.axes) {
+        EXPECT_LE(axis.steps.size(), 4096U) << axis.name;
+        runs += axis.name == "piece_run" ? 1 : 0;
+      }
+      walkCalls(phase, [&](const CallSite& site) {
+        const auto& move = std::get<Move>(program.kernels[static_cast<std::size_t>(site.variant->kernel)]);
+        EXPECT_TRUE(targets.insert(site.at[2]).second);
+        elements += move.rows * move.cols;
+        return true;
+      });
+    }
+    EXPECT_EQ(runs, 1);
+    EXPECT_EQ(elements, 3 * width);
   }
 }
 
