@@ -90,37 +90,7 @@ void setActivations(Problem& p, const NamedLayout& named) {
   }
 }
 
-}  // namespace
-
-Result<DType> parseDType(const std::string& text) {
-  return withoutThrowing(Stage::kProblem, [&] {
-    return parseWord("dtype", text, std::array{DType::kF32, DType::kF16, DType::kBf16, DType::kHf32, DType::kHf32Low});
-  });
-}
-
-Result<Pass> parsePass(const std::string& text) {
-  return withoutThrowing(Stage::kProblem, [&] { return parseWord("pass", text, kPasses); });
-}
-
-Result<TensorId> parseTensor(const std::string& text) {
-  return withoutThrowing(Stage::kProblem, [&] { return parseWord("tensor", text, kTensorIds); });
-}
-
-Result<Layout> parseLayout(const std::string& text) {
-  return withoutThrowing(Stage::kProblem, [&] { return layoutNamed(text); });
-}
-
-void dropUsualFormats(Problem& p) {
-  Problem bare = p;
-  bare.formats = {};
-  for (const TensorId t : kTensorIds) {
-    auto& format = p.formats[static_cast<std::size_t>(t)];
-    if (format && isBias(t)) format->layout = formatOf(bare, t).layout, format->c0 = 0;
-    if (format == formatOf(bare, t)) format.reset();
-  }
-}
-
-Status applyFormats(Problem& p, const std::string& dtypes, const std::string& layouts) {
+Status apply(Problem& p, const std::string& dtypes, const std::string& layouts) {
   std::string broken;
   const auto note = [&](const Error& e) { broken += (broken.empty() ? "" : "\n") + e.message; };
   const auto change = [&](const std::string& tensor, auto set) {
@@ -156,6 +126,36 @@ Status applyFormats(Problem& p, const std::string& dtypes, const std::string& la
   if (!broken.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kProblem, broken};
   dropUsualFormats(p);
   return Unit{};
+}
+
+}  // namespace
+
+Result<DType> parseDType(const std::string& text) {
+  return withoutThrowing(Stage::kProblem, [&] {
+    return parseWord("dtype", text, std::array{DType::kF32, DType::kF16, DType::kBf16, DType::kHf32, DType::kHf32Low});
+  });
+}
+
+Result<Pass> parsePass(const std::string& text) {
+  return withoutThrowing(Stage::kProblem, [&] { return parseWord("pass", text, kPasses); });
+}
+
+Result<TensorId> parseTensor(const std::string& text) {
+  return withoutThrowing(Stage::kProblem, [&] { return parseWord("tensor", text, kTensorIds); });
+}
+
+void dropUsualFormats(Problem& p) {
+  Problem bare = p;
+  bare.formats = {};
+  for (const TensorId t : kTensorIds) {
+    auto& format = p.formats[static_cast<std::size_t>(t)];
+    if (format && isBias(t)) format->layout = formatOf(bare, t).layout, format->c0 = 0;
+    if (format == formatOf(bare, t)) format.reset();
+  }
+}
+
+Status applyFormats(Problem& p, const std::string& dtypes, const std::string& layouts) {
+  return withoutThrowing(Stage::kProblem, [&] { return apply(p, dtypes, layouts); });
 }
 
 std::string dtypeText(const Problem& p) {

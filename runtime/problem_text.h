@@ -35,13 +35,9 @@ std::string toFlags(const Problem& problem);
 /// Reads "dx,dw,db" in any order and selection.
 Result<PassMask> parsePasses(const std::string& text);
 
-/// Sets types and layouts from flags: "bf16", "f16,dw=f32", "ndc1hwc0,w=fractal_z_3d,dw=fractal_z_3d". A name alone is meant for
-/// every tensor (a layout: every activation), TENSOR=NAME for one. "ndc1hwc16" and "fractal_z_3d:16" have blocks of 16 channels, whatever the type.
-/// Empty texts change nothing.
-Status applyFormats(Problem& problem, const std::string& dtypes, const std::string& layouts);
 /// Leaves out formats of single tensors that the common type and layout say as well; db, a value a channel, has no layout.
 void dropUsualFormats(Problem& problem);
-/// The two texts that applyFormats() reads back to the same formats.
+/// The two texts that applyFormats() (words.h) reads back to the same formats.
 std::string dtypeText(const Problem& problem);
 std::string layoutText(const Problem& problem);
 

@@ -34,18 +34,17 @@ Problem makeProblem(const Shape& x, const Shape& w, const IntOrList& stride, con
                     const IntOrList& dilation, bool transposed, const IntOrList& outputPadding, std::int64_t groups,
                     const std::string& dtype, const std::string& layout, const Formats& formats) {
   Problem p = problemOf(x, w, std::nullopt, {stride, padding, dilation, outputPadding, transposed, groups});
-  p.dtype = valueOf(parseDType(dtype));
-  p.layout = valueOf(parseLayout(layout));
+  valueOf(applyFormats(p, dtype, layout));
   for (const auto& [tensor, format] : formats) {
+    if (const auto* name = std::get_if<std::string>(&format.second)) {
+      valueOf(applyFormats(p, tensor + "=" + format.first, tensor + "=" + *name));
+      continue;
+    }
     const TensorId id = valueOf(parseTensor(tensor));
     const DType type = valueOf(parseDType(format.first));
-    TensorFormat& own = p.formats[static_cast<std::size_t>(id)].emplace();
-    if (const auto* strides = std::get_if<Shape>(&format.second)) {
-      const Shape& shape = isWeights(id) ? w : isOfOutput(id) ? shapeOfY(p) : x;
-      own = operandOf(describedAs(tensor, type, shape, *strides), type).format;
-    } else {
-      own = TensorFormat{type, valueOf(parseLayout(std::get<std::string>(format.second))), {}};
-    }
+    const Shape& shape = isWeights(id) ? w : isOfOutput(id) ? shapeOfY(p) : x;
+    p.formats[static_cast<std::size_t>(id)] =
+        operandOf(describedAs(tensor, type, shape, std::get<Shape>(format.second)), type).format;
   }
   return p;
 }
@@ -61,16 +60,18 @@ py::tuple shapeOf(const Problem& p, std::int64_t outer, std::int64_t inner, cons
 
 void bindProblem(py::module_& module) {
   py::class_<Problem>(module, "Problem", "One convolution: shapes, geometry, and how its tensors lie in memory.")
-      .def(
-          py::init(named(&makeProblem, {"x", "w", "stride", "padding", "dilation", "transposed", "output_padding",
-                                        "groups", "dtype", "layout", "formats"})),
-          py::arg("x"), py::arg("w"), py::kw_only(), py::arg("stride") = IntOrList{1},
-          py::arg("padding") = IntOrList{0}, py::arg("dilation") = IntOrList{1}, py::arg("transposed") = false,
-          py::arg("output_padding") = IntOrList{0}, py::arg("groups") = 1, py::arg("dtype") = "f32",
-          py::arg("layout") = "ncdhw", py::arg("formats") = Formats{},
-          "x and w are shapes. dtype: f32, f16, bf16, hf32, hf32_low. layout, of activations: ncdhw, ndhwc, ndc1hwc0.\n"
-          "formats: {\"dw\": (\"f32\", \"fractal_z_3d\")} for single tensors dy, x, w, dx, dw, db; of operands also "
-          "{\"x\": (\"f32\", x.stride())}, strides in elements.")
+      .def(py::init(named(&makeProblem, {"x", "w", "stride", "padding", "dilation", "transposed", "output_padding",
+                                         "groups", "dtype", "layout", "formats"})),
+           py::arg("x"), py::arg("w"), py::kw_only(), py::arg("stride") = IntOrList{1},
+           py::arg("padding") = IntOrList{0}, py::arg("dilation") = IntOrList{1}, py::arg("transposed") = false,
+           py::arg("output_padding") = IntOrList{0}, py::arg("groups") = 1, py::arg("dtype") = "f32",
+           py::arg("layout") = "ncdhw", py::arg("formats") = Formats{},
+           "x and w are shapes. dtype: f32, f16, bf16, hf32, hf32_low. layout, of activations: ncdhw, ndhwc, ndc1hwc0, "
+           "or\n"
+           "ndc1hwc16 with blocks of 16 channels. Both may say it of tensors, as the command's flags do: "
+           "\"f16,dw=f32\".\n"
+           "formats: {\"dw\": (\"f32\", \"fractal_z_3d\")} for single tensors dy, x, w, dx, dw, db; of operands also "
+           "{\"x\": (\"f32\", x.stride())}, strides in elements.")
       .def(py::init(otherwise<Problem>({"Problem",
                                         {"x", "w", "stride", "padding", "dilation", "transposed", "output_padding",
                                          "groups", "dtype", "layout", "formats"},

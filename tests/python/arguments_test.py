@@ -130,6 +130,10 @@ class Arguments(unittest.TestCase):
         with self.assertRaisesRegex(cubejit.InvalidProblem, "unknown ISA 'avx512_core'; the nearest is avx512"):
             cubejit.Session(isa="avx512_core")
         self.assertEqual(cubejit.Problem((1, 2, 5), (3, 2, 3), layout="nhwc"), cubejit.Problem((1, 2, 5), (3, 2, 3), layout="ndhwc"))
+        blocked = cubejit.Problem((1, 20, 5), (3, 20, 3), layout="ndc1hwc16")
+        self.assertEqual(blocked, cubejit.Problem((1, 20, 5), (3, 20, 3), layout="ndc1hwc0,x=ndc1hwc16,dx=ndc1hwc16,dy=ndc1hwc16,y=ndc1hwc16"))
+        self.assertEqual(cubejit.Problem((1, 20, 5), (3, 20, 3), dtype="f16", formats={"dw": ("f32", "fractal_z_3d:16")}),
+                         cubejit.Problem((1, 20, 5), (3, 20, 3), dtype="f16,dw=f32", layout="ncdhw,dw=fractal_z_3d:16"))
 
 
 if __name__ == "__main__":

@@ -169,7 +169,7 @@ TEST(ProblemFlags, ReproductionLinesReadBack) {
     }
     auto back = parseProblemFlags(f);
     ASSERT_TRUE(back.ok()) << back.error().message;
-    back->layout = *parseLayout(layout);
+    ASSERT_TRUE(applyFormats(*back, "", layout).ok());
     EXPECT_TRUE(*back == p) << toFlags(p);
   }
 }
@@ -222,12 +222,10 @@ TEST(Prb, Refusals) {
   EXPECT_THAT(prbRefusal("ic4iw8oc4kw3n\"open"), HasSubstr("not closed"));
 }
 
-TEST(Selections, GradientsAndLayouts) {
+TEST(Selections, Passes) {
   EXPECT_EQ(*parsePasses("db,dx"), (PassMask{true, false, true}));
   EXPECT_FALSE(parsePasses("dx,").ok());
   EXPECT_FALSE(parsePasses("dy").ok());
-  EXPECT_EQ(*parseLayout("nchw"), Layout::kNcdhw);
-  EXPECT_EQ(parseLayout("chwn").error().code, ErrorCode::kInvalidProblem);
 }
 
 }  // namespace

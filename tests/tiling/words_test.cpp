@@ -65,8 +65,9 @@ TEST(Words, LettersAreComparedWhereNoNameIsKnown) {
 }
 
 TEST(Words, EveryOptionAnswersWithTheNearestAndAllThereAre) {
+  Problem problem;
   for (const Error& error :
-       {parseDType("fp32").error(), parseLayout("nchv").error(), parsePass("forward").error(),
+       {parseDType("fp32").error(), applyFormats(problem, "", "nchv").error(), parsePass("forward").error(),
         parseTensor("grad_output").error(), parseIsa("avx512_core").error(), parseBackend("jit").error(),
         parseMathMode("fast").error(), parseTuneMode("of").error(), parseTuneGoal("cycle").error(),
         parseAlgorithm("wino").error(), parsePostOps("residual").error(), parseVerboseTopics("caches").error(),
