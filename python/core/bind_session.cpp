@@ -38,7 +38,8 @@ std::int64_t limitOf(std::int64_t bytes) {
 }
 
 // What the environment says, changed by what is given.
-SharedSession makeSession(const std::optional<std::string>& isa, const std::optional<std::string>& backend, int threads,
+SharedSession makeSession(const std::optional<std::string>& isa, const std::optional<std::string>& backend,
+                          const std::optional<std::string>& algorithm, int threads,
                           const std::optional<std::string>& tune, const std::optional<std::string>& store,
                           const std::optional<double>& tuneSeconds, const std::optional<std::string>& pins,
                           const std::optional<std::string>& llvmComponent, const std::optional<std::string>& machine,
@@ -46,6 +47,7 @@ SharedSession makeSession(const std::optional<std::string>& isa, const std::opti
   Options options = valueOf(optionsFromEnvironment());
   if (isa) options.isa = valueOf(parseIsa(*isa));
   if (backend) options.backend = valueOf(parseBackend(*backend));
+  if (algorithm) options.algorithm = valueOf(parseAlgorithm(*algorithm));
   requireThreads(threads);
   if (threads > 0) options.threads = threads;
   if (tune) options.tune = valueOf(parseTuneMode(*tune));
@@ -193,12 +195,14 @@ py::dict statisticsOf(const SharedSession& session) {
 
 void bindSession(py::module_& module, py::class_<Session, SharedSession>& session) {
   session
-      .def(py::init(named(&makeSession, {"isa", "backend", "threads", "tune", "store", "tune_seconds", "pins",
-                                         "llvm_component", "machine", "mem_limit", "forward_copies", "openmp"})),
-           py::kw_only(), py::arg("isa") = py::none(), py::arg("backend") = py::none(), py::arg("threads") = 0,
-           py::arg("tune") = py::none(), py::arg("store") = py::none(), py::arg("tune_seconds") = py::none(),
-           py::arg("pins") = py::none(), py::arg("llvm_component") = py::none(), py::arg("machine") = py::none(),
-           py::arg("mem_limit") = py::none(), py::arg("forward_copies") = false, py::arg("openmp") = false)
+      .def(
+          py::init(named(&makeSession, {"isa", "backend", "algorithm", "threads", "tune", "store", "tune_seconds",
+                                        "pins", "llvm_component", "machine", "mem_limit", "forward_copies", "openmp"})),
+          py::kw_only(), py::arg("isa") = py::none(), py::arg("backend") = py::none(),
+          py::arg("algorithm") = py::none(), py::arg("threads") = 0, py::arg("tune") = py::none(),
+          py::arg("store") = py::none(), py::arg("tune_seconds") = py::none(), py::arg("pins") = py::none(),
+          py::arg("llvm_component") = py::none(), py::arg("machine") = py::none(), py::arg("mem_limit") = py::none(),
+          py::arg("forward_copies") = false, py::arg("openmp") = false)
       .def("plan", named(&planOf, {"session", "problem", "gradient", "explain"}), py::arg("problem"),
            py::arg("gradient"), py::arg("explain") = false,
            "The plan for one pass as a dict; explain=True adds the candidates and what refused some.")

@@ -25,18 +25,18 @@ class Session(_core.Session):
     """Compiles problems and keeps the code. What is not given is as the environment says, tuning records among it.
 
     threads: of runs, and cores that plans are for; 0 is what CUBEJIT_NUM_THREADS says, else OMP_NUM_THREADS, else as many as
-    the process may use. isa, backend, tune, store, tune_seconds, pins, llvm_component: as the command has them.
+    the process may use. isa, backend, algorithm, tune, store, tune_seconds, pins, llvm_component: as the command has them.
     mem_limit: most bytes of workspace of a run, 0 for no limit: slower plans that fit are taken; if none does, an error says what is needed.
     machine: an NPU to emulate, by name (machines() lists them), or a file with one as JSON; None: this host.
     forward_copies: what only copies between its buffers is left out; the same bits, counts and cycles.
     openmp: run on the threads of the OpenMP runtime that is in the process, if there is one, PyTorch's, instead of a pool of our own.
     """
 
-    def __init__(self, *, isa=None, backend=None, threads=0, tune=None, store=None, tune_seconds=None, pins=None, llvm_component=None,
-                 machine=None, mem_limit=None, forward_copies=False, openmp=False):
+    def __init__(self, *, isa=None, backend=None, algorithm=None, threads=0, tune=None, store=None, tune_seconds=None, pins=None,
+                 llvm_component=None, machine=None, mem_limit=None, forward_copies=False, openmp=False):
         if threads == 0 and not own_threads_said():
             threads = _threads_of_openmp()
-        super().__init__(isa=isa, backend=backend, threads=threads, tune=tune, store=store, tune_seconds=tune_seconds, pins=pins,
+        super().__init__(isa=isa, backend=backend, algorithm=algorithm, threads=threads, tune=tune, store=store, tune_seconds=tune_seconds, pins=pins,
                          llvm_component=llvm_component, machine=machine, mem_limit=mem_limit, forward_copies=forward_copies, openmp=openmp)
 
 
