@@ -1,20 +1,22 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The one list of Debian packages, by purpose. Installs those that are missing: tools/setup.sh [build] [mpi] [python] [test] [lint] [fuzz] [coverage] [peers] [browser] [cross] [wheel]
+# The one list of Debian packages, by purpose; A|B is either of two. Installs those that are missing:
+# tools/setup.sh [build] [mpi] [python] [test] [lint] [fuzz] [coverage] [peers] [browser] [cross] [wheel] [root]
 set -euo pipefail
 
 build=(g++ make cmake ninja-build ccache pkg-config llvm-19-dev libxbyak-dev nlohmann-json3-dev libcli11-dev libfmt-dev libtbb-dev libsqlite3-dev)
 mpi=(libopenmpi-dev openmpi-bin)
 python=(pybind11-dev libdlpack-dev python3-dev python3-numpy)
-test=(libgtest-dev libgmock-dev gdb libllvm14 zlib1g-dev python3-sklearn)  # libllvm14: another LLVM in a test's process
+test=(libgtest-dev libgmock-dev gdb 'libllvm14|libllvm18|libllvm22' zlib1g-dev python3-sklearn)  # another LLVM, for a test's process
 lint=(clang-format-19 clang-tidy-19 git)
 fuzz=(clang-19 libclang-rt-19-dev)
 coverage=(llvm-19 python3)
-peers=(libdnnl-dev python3 python3-numpy python3-torch)
+peers=(libdnnl-dev python3 python3-numpy python3-torch libopenblas0-openmp)  # OpenBLAS: else PyTorch has reference BLAS
 
 browser=(chromium)  # opens the pages that tests look at
 wheel=(python3-pip python3-setuptools python3-wheel python3-build python3-venv)
 cross=(g++-aarch64-linux-gnu gcc-aarch64-linux-gnu qemu-user)
+root=(debootstrap)  # tools/root.sh
 
 wanted=()
 for purpose in "${@:-build}"; do
@@ -29,8 +31,9 @@ for purpose in "${@:-build}"; do
     browser) wanted+=("${browser[@]}") ;;
     wheel) wanted+=("${wheel[@]}") ;;
     cross) wanted+=("${cross[@]}") ;;
+    root) wanted+=("${root[@]}") ;;
     peers) wanted+=("${peers[@]}") ;;
-    *) echo "setup.sh: unknown purpose '$purpose'; one of: build mpi python test lint fuzz coverage peers browser cross wheel" >&2; exit 2 ;;
+    *) echo "setup.sh: unknown purpose '$purpose'; one of: build mpi python test lint fuzz coverage peers browser cross wheel root" >&2; exit 2 ;;
   esac
 done
 
@@ -38,14 +41,26 @@ if ! command -v dpkg-query >/dev/null; then
   echo "setup.sh: not a Debian system; make sure it has: ${wanted[*]}" >&2
   exit 0
 fi
+installed() { [[ $(dpkg-query -W -f '${Status}' "$1" 2>/dev/null) == 'install ok installed' ]]; }
 missing=()
 for package in "${wanted[@]}"; do
-  [[ $(dpkg-query -W -f '${Status}' "$package" 2>/dev/null) == 'install ok installed' ]] || missing+=("$package")
+  found=no
+  for choice in ${package//|/ }; do
+    if installed "$choice"; then found=yes; fi
+  done
+  [[ $found == yes ]] || missing+=("$package")
 done
 ((${#missing[@]})) || exit 0
 
 echo "setup.sh: installing ${missing[*]}" >&2
-root=()
-if [[ $(id -u) -ne 0 ]]; then root=(sudo); fi
-"${root[@]}" apt-get update -q </dev/null >&2
-"${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}" </dev/null >&2
+sudo=()
+if [[ $(id -u) -ne 0 ]]; then sudo=(sudo); fi
+"${sudo[@]}" apt-get update -q </dev/null >&2
+chosen=()
+for package in "${missing[@]}"; do  # of several, the first that this release of Debian has
+  for choice in ${package//|/ }; do
+    if apt-cache show "$choice" >/dev/null 2>&1; then break; fi
+  done
+  chosen+=("$choice")
+done
+"${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${chosen[@]}" </dev/null >&2

@@ -6,6 +6,7 @@
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <llvm/Config/llvm-config.h>
 
 #include <string>
 
@@ -95,8 +96,11 @@ TEST(LlvmComponent, AnotherLibraryIsRefused) {
 
 TEST(LlvmComponent, AnotherLlvmInTheProcessDoesNotMatter) {
   void* other = nullptr;
-  for (const char* name : {"libLLVM-14.so.1", "libLLVM-15.so.1", "libLLVM-16.so.1"}) {
-    if (other == nullptr) other = dlopen(name, RTLD_NOW | RTLD_GLOBAL);
+  for (int version = 13; version <= 40; ++version) {
+    const std::string number = std::to_string(version);
+    for (const std::string& name : {"libLLVM-" + number + ".so.1", "libLLVM.so." + number + ".1"}) {
+      if (version != LLVM_VERSION_MAJOR && other == nullptr) other = dlopen(name.c_str(), RTLD_NOW | RTLD_GLOBAL);
+    }
   }
   if (other == nullptr) GTEST_SKIP() << "no other LLVM is installed";
   Session session = sessionOf();
