@@ -33,6 +33,8 @@ def pybind11():
 
 class BuildWithCMake(build_ext):
     def run(self):
+        if not shutil.which("cmake"):
+            sys.exit("cubejit: nothing was built; missing is CMake 3.25 or later: apt-get install cmake, or pip install cmake")
         build = Path(self.build_temp).resolve() / "cmake"
         target = ROOT / "python" if self.inplace else Path(self.build_lib).resolve()
         off = [f"-DCUBEJIT_{part}=OFF" for part in ("TESTS", "BENCH", "EXAMPLES", "TOOLS", "LLVM")]

@@ -1,8 +1,5 @@
 # The library users link: the three modules' objects in one file, static or shared, with the public headers only.
 # Inside the project the modules are linked one by one instead, so that tests can reach everything.
-find_package(TBB REQUIRED)
-find_package(Threads REQUIRED)
-find_package(SQLite3 REQUIRED)
 foreach(kind static shared)
   string(TOUPPER ${kind} KIND)
   add_library(cubejit_${kind} ${KIND} $<TARGET_OBJECTS:cubejit_tiling> $<TARGET_OBJECTS:cubejit_algorithms> $<TARGET_OBJECTS:cubejit_codegen>

@@ -1,33 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Asks: does setup.py fail before anything is compiled where what the packages need is missing, and say what that is and where it comes from?"""
+"""Asks: do setup.py and CMake fail before anything is compiled where what they need is missing, and say what that is and where it comes from?"""
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
+from importlib.util import find_spec
 from pathlib import Path
-
-try:
-    import setuptools  # noqa: F401
-except ImportError:
-    raise unittest.SkipTest("python3-setuptools is not installed")
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@unittest.skipUnless(find_spec("setuptools"), "python3-setuptools is not installed")
 class Setup(unittest.TestCase):
-    def built_without(self, *arguments):
+    def built(self, environment):
         with tempfile.TemporaryDirectory() as folder:
             run = subprocess.run(
                 [sys.executable, "setup.py", "-q", "build_ext", "--build-temp", folder + "/temp", "--build-lib", folder + "/lib"],
-                cwd=ROOT, env={**os.environ, "CMAKE_ARGS": " ".join(arguments)}, text=True, capture_output=True, timeout=120)
+                cwd=ROOT, env={**os.environ, **environment}, text=True, capture_output=True, timeout=120)
             objects = [path for path in Path(folder).rglob("*") if path.suffix in (".o", ".so", ".py")]
         self.assertNotEqual(run.returncode, 0, run.stdout)
         self.assertEqual(objects, [])
-        self.assertNotIn("CXX compiler", run.stdout)  # not even looked at
         self.assertIn("cubejit: nothing was built", run.stderr)
-        return " ".join(run.stderr.split())
+        return run.stdout, " ".join(run.stderr.split())
+
+    def built_without(self, *arguments):
+        log, said = self.built({"CMAKE_ARGS": " ".join(arguments)})
+        self.assertNotIn("CXX compiler", log)  # not even looked at
+        return said
 
     def test_pybind11(self):
         said = self.built_without("-DCMAKE_DISABLE_FIND_PACKAGE_pybind11=ON")
@@ -42,6 +44,35 @@ class Setup(unittest.TestCase):
         said = self.built_without("-DCMAKE_DISABLE_FIND_PACKAGE_pybind11=ON", "'-DCMAKE_IGNORE_PATH=/usr/include;/usr/local/include'")
         self.assertIn("pybind11-dev", said)
         self.assertIn("libdlpack-dev", said)
+
+    def test_libraries(self):
+        _, said = self.built({"CMAKE_ARGS": "-DCMAKE_DISABLE_FIND_PACKAGE_TBB=ON"})
+        self.assertIn("apt-get install libtbb-dev", said)
+
+    def test_cmake_itself(self):
+        _, said = self.built({"PATH": "/nowhere"})
+        self.assertIn("CMake 3.25 or later: apt-get install cmake, or pip install cmake", said)
+
+
+@unittest.skipUnless(shutil.which("cmake"), "cmake is not installed")
+class Configured(unittest.TestCase):
+    def configured_without(self, *arguments):
+        with tempfile.TemporaryDirectory() as folder:
+            run = subprocess.run(["cmake", "-S", ROOT, "-B", folder, *arguments], text=True, capture_output=True, timeout=120)
+        self.assertNotEqual(run.returncode, 0, run.stdout)
+        return " ".join(run.stderr.split())
+
+    def test_all_packages_that_are_missing_are_told_at_once(self):
+        packages = {"TBB": "libtbb-dev", "SQLite3": "libsqlite3-dev", "nlohmann_json": "nlohmann-json3-dev", "LLVM": "llvm-19-dev",
+                    "CLI11": "libcli11-dev", "fmt": "libfmt-dev", "GTest": "libgtest-dev libgmock-dev"}
+        said = self.configured_without("-DCMAKE_IGNORE_PATH=/usr/include;/usr/local/include",
+                                       *(f"-DCMAKE_DISABLE_FIND_PACKAGE_{name}=ON" for name in packages))
+        for package in [*packages.values(), "libxbyak-dev"]:
+            self.assertIn("apt-get install " + package, said)
+
+    def test_what_is_not_built_is_not_missed(self):
+        said = self.configured_without("-DCUBEJIT_TOOLS=OFF", "-DCMAKE_DISABLE_FIND_PACKAGE_CLI11=ON", "-DCMAKE_DISABLE_FIND_PACKAGE_TBB=ON")
+        self.assertNotIn("libcli11-dev", said)
 
 
 if __name__ == "__main__":
