@@ -9,7 +9,7 @@ foreach(kind static shared)
                              $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/generated>
                              $<INSTALL_INTERFACE:include>)
   target_compile_features(cubejit_${kind} PUBLIC cxx_std_17)
-  target_link_libraries(cubejit_${kind} PRIVATE TBB::tbb Threads::Threads SQLite::SQLite3 ${CMAKE_DL_LIBS})
+  target_link_libraries(cubejit_${kind} PRIVATE TBB::tbb Threads::Threads SQLite3::SQLite3 ${CMAKE_DL_LIBS})
   set_target_properties(cubejit_${kind} PROPERTIES OUTPUT_NAME cubejit LINKER_LANGUAGE CXX)
 endforeach()
 

@@ -40,6 +40,7 @@ make_root() {
 copy_network() {
   cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
   if [[ -f /etc/ssl/certs/ca-certificates.crt ]]; then cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"; fi
+  if [[ -f /etc/pip.conf ]]; then cp /etc/pip.conf "$root/etc/"; fi
   apt-config dump | { grep -E '^Acquire::(https?|ftp|Check-|ForceIP|Retries)' || true; } >"$root/etc/apt/apt.conf.d/90machine"
 }
 
