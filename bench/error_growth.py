@@ -38,7 +38,7 @@ def errors(algorithm, channels, groups, last, terms, kind, dtype):
     pad = taps // 2
     try:
         _, dw, db = cubejit.conv_backward(dy, x, w, padding=(0, pad, pad), groups=groups, output_mask=(False, True, True),
-                                          math="relaxed" if winograd else "keep", session=session,
+                                          math="relaxed" if winograd else "strict", session=session,
                                           out=(None, np.empty(w.shape, np.float32), np.empty(channels, np.float32)))
     except cubejit.Error:
         return None

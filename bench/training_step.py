@@ -18,6 +18,8 @@ from torch.nn import functional
 
 import cubejit.torch
 
+MOST_STEPS_OF_CHOOSING = 40
+
 
 def block3d(cin, cout, stride=1):
     return nn.Sequential(nn.Conv3d(cin, cout, 3, stride, 1, bias=False), nn.InstanceNorm3d(cout, affine=True), nn.LeakyReLU(0.01),
@@ -170,10 +172,15 @@ class Step:
 
 
 def compare(name, dtype, channels_last, rounds):
-    """Samples of both, turn by turn, after a step of each that chooses and warms up."""
+    """Samples of both, turn by turn, after steps in which it was chosen who computes what, and one of each that warms up."""
     step = Step(name, dtype, channels_last)
     samples = {"torch": [], "cubejit": []}
     cubejit.torch.report(reset=True)
+    for _ in range(MOST_STEPS_OF_CHOOSING):
+        with cubejit.torch.enable():
+            step.run()
+        if all(row["decided"] for row in cubejit.torch.report().rows):
+            break
     for warm in range(rounds + 1):
         for who in samples:
             if who == "torch":

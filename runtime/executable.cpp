@@ -21,6 +21,7 @@
 #include "runtime/compile.h"
 #include "runtime/diagnose/report.h"
 #include "runtime/diagnose/verbose.h"
+#include "runtime/memory_bytes.h"
 #include "runtime/packed_weights.h"
 #include "runtime/threads.h"
 #include "tiling/no_throw.h"
@@ -199,6 +200,8 @@ StageTimes Executable::times() const { return state_->times; }
 std::size_t Executable::workspaceBytes(int threads, bool packedW) const {
   return static_cast<std::size_t>(state_->workspace.on(slotsOf(threads, state_->threads), packedW));
 }
+
+std::size_t Executable::memoryBytes() const { return memoryBytesOf(*state_); }
 
 Status Executable::run(const Tensors& tensors, void* workspace, std::size_t workspaceBytes, int threads) const {
   return withoutThrowing(Stage::kRun, [&]() -> Status {

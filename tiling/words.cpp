@@ -129,7 +129,7 @@ constexpr Synonym kSynonyms[] = {
     {"reference", "interpreter"},
     {"ref", "interpreter"},
     {"exact", "strict"},
-    {"strict", "keep"},
+    {"keep", "strict"},
     {"fast", "relaxed"},
     {"wino", "winograd"},
     {"depthwise", "grouped"}};

@@ -99,6 +99,8 @@ class Executable {
   /// Bytes of workspace a run with this many threads needs (0 or less = threads()): packed weights, dW accumulators, and panels per thread.
   /// `packedW`: of a run that is given Tensors::packedW, whose weights have memory of their own.
   CUBEJIT_API std::size_t workspaceBytes(int threads = 0, bool packedW = false) const;
+  /// Bytes that the executable itself keeps, about: its code and its programs. Workspaces and packed weights are the caller's.
+  CUBEJIT_API std::size_t memoryBytes() const;
   /// Computes the passes asked for. `workspace` must be 64-byte aligned (may be null if workspaceBytes is 0) and is scratch:
   /// its contents mean nothing before or after. An executable's results are bit-identical for any number of threads and from run to run.
   /// Denormals are flushed in all threads of the run as the calling thread has it; rounding is to nearest, and no exception traps (float_mode.h).

@@ -75,7 +75,8 @@ Layer layerOf(const SharedSession& session, const std::vector<std::string>& pass
   if (dy && readSlope(call.problem, call.mask))
     call.problem.formats[static_cast<std::size_t>(TensorId::kY)] =
         TensorFormat{call.views[1].dtype, call.operands[0].format.layout, {}};
-  return {session, valueOf(session->compile(call.problem, call.mask))};
+  // The session's cache counts executables; who asks for layers forgets them in bytes, and holds the only reference.
+  return {session, valueOf(session->compile(CompileRequest{call.problem, call.mask, {}}))};
 }
 
 std::string algorithmOf(const Layer& layer, const std::string& pass) {
@@ -98,6 +99,9 @@ void bindLayer(py::module_& module, py::class_<Session, SharedSession>& session)
   py::class_<Layer>(module, "Layer")
       .def_property_readonly("shape", [](const Layer& layer) { return shapeOfY(layer.executable->problem()); })
       .def_property_readonly("problem", [](const Layer& layer) { return layer.executable->problem(); })
+      .def_property_readonly(
+          "memory_bytes", [](const Layer& layer) { return layer.executable->memoryBytes(); },
+          "What the layer keeps, about: code and programs. Its workspace is made for each run.")
       .def("algorithm", &algorithmOf, py::arg("name"))
       .def("channels_last", &channelsLast, py::arg("tensor"))
       .def("run", &Layer::run, py::arg("dy") = 0, py::arg("x") = 0, py::arg("w") = 0, py::arg("dx") = 0,
@@ -109,7 +113,7 @@ void bindLayer(py::module_& module, py::class_<Session, SharedSession>& session)
                        "output_padding", "groups", "math", "post_ops", "results"}),
       py::arg("passes"), py::arg("x"), py::arg("w"), py::arg("dy"), py::arg("stride"), py::arg("padding"),
       py::arg("dilation"), py::arg("transposed"), py::arg("output_padding"), py::arg("groups"),
-      py::arg("math") = "keep", py::arg("post_ops") = "", py::arg("results") = std::map<std::string, Shape>{},
+      py::arg("math") = "strict", py::arg("post_ops") = "", py::arg("results") = std::map<std::string, Shape>{},
       "Passes of one convolution for run() on addresses. x, w, dy: (shape, strides, type). results: strides of those "
       "results that are not to lie as the operands do that they are like.");
   module.def("activation", named(&activationText, {"activation"}), py::arg("text"),

@@ -13,7 +13,7 @@ namespace py = pybind11;
 namespace {
 
 DType mathType(DType type, const std::string& math) {
-  if (math == "keep" || math == "relaxed" || type != DType::kF32) return type;
+  if (math == "strict" || math == "relaxed" || type != DType::kF32) return type;
   return math == "hf32" ? DType::kHf32 : DType::kHf32Low;
 }
 
@@ -24,9 +24,9 @@ std::size_t at(TensorId t) { return static_cast<std::size_t>(t); }
 }  // namespace
 
 void requireMath(const std::string& math) {
-  if (math != "keep" && math != "hf32" && math != "hf32_low" && math != "relaxed")
+  if (math != "strict" && math != "hf32" && math != "hf32_low" && math != "relaxed")
     throw Failure(Error{ErrorCode::kInvalidProblem, Stage::kProblem,
-                        "unknown math '" + math + "'" + wordsInstead(math, {"keep", "hf32", "hf32_low", "relaxed"})});
+                        "unknown math '" + math + "'" + wordsInstead(math, {"strict", "hf32", "hf32_low", "relaxed"})});
 }
 
 Pass passOf(const std::string& name) { return valueOf(parsePass(name)); }

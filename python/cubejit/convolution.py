@@ -18,7 +18,7 @@ def _three(name, values):
 
 
 def conv(x, w, stride=1, padding=0, dilation=1, transposed=False, output_padding=0, groups=1, *, bias=None, add=None, activation=None,
-         math="keep", out=None, session=None, threads=0):
+         math="strict", out=None, session=None, threads=0):
     """The result y (N, Cout, spatial...) of a 1D, 2D or 3D convolution, like x: the same kind of object, type and memory order.
 
     bias (Cout), add (like y) and activation, "relu", "leaky_relu:SLOPE" or "clip:LOW:HIGH", are post-ops: y is
@@ -34,7 +34,7 @@ def conv(x, w, stride=1, padding=0, dilation=1, transposed=False, output_padding
 
 
 def conv_backward(dy, x, w, stride=1, padding=0, dilation=1, transposed=False, output_padding=0, groups=1,
-                  output_mask=(True, True, True), *, y=None, activation=None, math="keep", out=None, session=None, threads=0):
+                  output_mask=(True, True, True), *, y=None, activation=None, math="strict", out=None, session=None, threads=0):
     """Gradients (dx, dw, db) of a 1D, 2D or 3D convolution; None for those output_mask leaves out.
 
     dy (N, Cout, spatial...), x (N, Cin, spatial...), w (Cout, Cin/groups, spatial...; transposed: Cin, Cout/groups, ...):
@@ -44,8 +44,8 @@ def conv_backward(dy, x, w, stride=1, padding=0, dilation=1, transposed=False, o
     dx is like x, dw like w, db like dy: the same kind of object, type and memory order.
 
     activation: what conv() was given; gradients are then those of its sums, from dy of the activation's result y, which must lie as dy does.
-    math: "hf32" or "hf32_low" round float32 operands to 11 or 10 bits as Ascend parts do; sums are float32 in any case.
-    "relaxed" allows Winograd's filtering: several times as fast for dense 3-tap kernels, errors of about 1e-6 in norm.
+    math: "strict" computes the products of the definition, each once. "relaxed" allows Winograd's filtering: several times as fast for dense
+    3-tap kernels, errors of about 1e-6 in norm. "hf32" or "hf32_low" round float32 operands to 11 or 10 bits as Ascend parts do. Sums are float32.
     out: (dx, dw, db) to be written, None where memory is to be made; dense, of any of the three types.
     threads: of this call; 0 is the session's number. Results have the same bits with any.
     Raises InvalidProblem with every violated rule, TypeError for objects that are no such arrays.

@@ -103,7 +103,7 @@ class Campaign:
 
     def _judged(self, dice, numbers, c, kind, face, options, cube):
         """(what is wrong, what was done)"""
-        math = "keep" if face == "torch" else options.get("math") or ("relaxed" if "relaxed" in str(options) else "keep")
+        math = "strict" if face == "torch" else options.get("math") or ("relaxed" if "relaxed" in str(options) else "strict")
         if math == "hf32" and "machine" in str(options):
             math = "hf32_low"
         flush = face != "torch" and options.get("flush", False)
@@ -133,7 +133,7 @@ class Campaign:
             result, dtype = found[i]
             if kind in data.ROUNDED or math == "relaxed":
                 sizes = sizes or magnitudes(c, *read)
-                relative = 1e-5 if kind == "positive" and name != "dx" and dtype == "f32" and math == "keep" else None
+                relative = 1e-5 if kind == "positive" and name != "dx" and dtype == "f32" and math == "strict" else None
                 wrong = judge.near(result, sums[i], sizes[i], terms(c)[i], dtype, math, relative)
             else:
                 wrong = judge.exact(result, sums[i], dtype, cube, flush)

@@ -112,7 +112,7 @@ def random_options(random, sessions):
 
 
 def degenerate_options(sessions):
-    usual = {"session": {"threads": 1}, "math": "keep", "mask": (True,) * 3, "results": "made", "threads": 0, "flush": False, "behind": False}
+    usual = {"session": {"threads": 1}, "math": "strict", "mask": (True,) * 3, "results": "made", "threads": 0, "flush": False, "behind": False}
     for bias, add, activation in itertools.product((False, True), (False, True), post.ACTIVATIONS):
         yield {**usual, "post": post.Post(bias, add, activation)}
     for activation in post.ACTIVATIONS[1:]:

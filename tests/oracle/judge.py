@@ -43,7 +43,7 @@ def exact(result, sums, dtype, cube=False, flush=False):
     return _first(wrong, result, wanted) if wrong.any() else None
 
 
-def near(result, sums, magnitudes, terms, dtype, math="keep", relative=None):
+def near(result, sums, magnitudes, terms, dtype, math="strict", relative=None):
     """The same for sums that are rounded; relative: of itself, how far a result may be off in any case."""
     if result.shape != sums.shape:
         return f"shape {result.shape}, not {sums.shape}"

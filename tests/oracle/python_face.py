@@ -28,7 +28,7 @@ class NotDense(Refused):
 
 
 MASKS = [mask for mask in itertools.product((True, False), repeat=3) if any(mask)]
-MATHS = ("keep", "relaxed", "hf32", "hf32_low")
+MATHS = ("strict", "relaxed", "hf32", "hf32_low")
 RESULTS = ("made", "plain", "channels last", "unaligned", "of another type", "guarded", "view")
 
 
@@ -66,7 +66,7 @@ class Sessions:
 
 def degenerate_options(sessions):
     """Every option, the others usual."""
-    usual = {"session": {"threads": 1}, "math": "keep", "mask": (True,) * 3, "results": "made", "threads": 0, "flush": False}
+    usual = {"session": {"threads": 1}, "math": "strict", "mask": (True,) * 3, "results": "made", "threads": 0, "flush": False}
     for isa, backend in itertools.product(sessions.isas, sessions.backends):
         yield {**usual, "session": {"isa": isa, "backend": backend, "threads": 2}}
     for changed in (*({"mask": m} for m in MASKS), *({"math": m} for m in MATHS), *({"results": r} for r in RESULTS),
@@ -87,7 +87,7 @@ def random_options(random, sessions, chip):
     else:
         session["isa"] = random.choice(sessions.isas)
         session["backend"] = random.choices(sessions.backends, [{"xbyak": 8, "llvm": 3}.get(b, 1) for b in sessions.backends])[0]
-    return {"session": session, "math": random.choice(("keep",) * 5 + MATHS[1:]), "threads": random.choice((0, 0, 1, 2, 5)),
+    return {"session": session, "math": random.choice(("strict",) * 5 + MATHS[1:]), "threads": random.choice((0, 0, 1, 2, 5)),
             "mask": random.choice([(True,) * 3] * 6 + MASKS), "results": random.choice(("made",) + RESULTS),
             "flush": random.random() < 0.25}
 

@@ -25,7 +25,7 @@ import views
 
 BACKWARD, FORWARD = cubejit.conv_backward, cubejit.conv
 LAYER = definition.Convolution(2, 6, 9, (7, 8), (3, 3), (1, 1), (1, 1), (1, 1), (1, 1))
-USUAL = {"session": {"threads": 1}, "math": "keep", "mask": (True,) * 3, "results": "made", "threads": 0, "flush": False}
+USUAL = {"session": {"threads": 1}, "math": "strict", "mask": (True,) * 3, "results": "made", "threads": 0, "flush": False}
 
 
 class SeededTest(unittest.TestCase):

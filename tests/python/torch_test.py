@@ -124,7 +124,7 @@ class Memory(unittest.TestCase):
         self.dy, self.x, self.w = torch.randn(2, 4, 9, 9), torch.randn(2, 3, 9, 9), torch.randn(4, 3, 3, 3)
 
     def test_tensors_out_share_the_memory_computed_into(self):
-        array = cubejit.default_session().conv_backward(self.dy, self.x, self.w, 1, 1, 1, False, 0, 1, (True, False, False), "keep",
+        array = cubejit.default_session().conv_backward(self.dy, self.x, self.w, 1, 1, 1, False, 0, 1, (True, False, False), "strict",
                                                         (None, None, None))[0]
         first, second = torch.from_dlpack(array), torch.from_dlpack(array)
         self.assertEqual(first.data_ptr(), second.data_ptr())
@@ -236,7 +236,7 @@ class Autograd(unittest.TestCase):
         def asked(**environment):
             layer, x = ours.Conv2d(3, 4, 3), torch.randn(1, 3, 5, 5)
             with mock.patch.dict(os.environ, {"CUBEJIT_NUM_THREADS": "", **environment}), \
-                    mock.patch.multiple(ours.layers, _session=None, _own_threads=False), \
+                    mock.patch.multiple(ours.layers, _sessions={}, _own_threads=0), \
                     mock.patch.object(ours, "conv_backward", wraps=cubejit.conv_backward) as call:
                 layer(x).sum().backward()
             return call.call_args.kwargs["threads"]
@@ -246,7 +246,7 @@ class Autograd(unittest.TestCase):
         for threads in (1, 3):
             torch.set_num_threads(threads)
             self.assertEqual(asked(), threads)
-        self.assertEqual(asked(CUBEJIT_NUM_THREADS="2"), 0)  # the session follows that
+        self.assertEqual(asked(CUBEJIT_NUM_THREADS="2"), 2)
 
     def test_gradients_of_gradients_are_refused(self):
         x = torch.randn(1, 2, 5, requires_grad=True)

@@ -5,7 +5,9 @@ single modules, whose forward stays PyTorch's own, backward is conv_backward.
 conv1d ... conv_transpose3d are functions, Conv1d ... ConvTranspose3d modules with the arguments of torch.nn's;
 use(module) gives a network that exists the same gradients. conv_post_ops is a convolution with what follows it, in one pass over memory. Tensors lie
 on the CPU; gradients of gradients are not there.
-Each call runs on as many threads as torch.get_num_threads() says, unless CUBEJIT_NUM_THREADS does.
+Each call runs on as many threads as torch.get_num_threads() says, unless CUBEJIT_NUM_THREADS does. PyTorch's settings hold for all of them as
+they stand when a call is made: torch.use_deterministic_algorithms(), torch.set_float32_matmul_precision() and
+torch.backends.mkldnn.conv.fp32_precision (see enable()).
 """
 
 import numbers
@@ -23,7 +25,8 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from cubejit.convolution import conv_backward
-from cubejit.torch.dispatcher import disable, enable, enabled, record, report
+from cubejit.torch.choosing import how as _how
+from cubejit.torch.dispatcher import _layers_seen, disable, enable, enabled, record, report
 from cubejit.torch.layers import session as _session
 from cubejit.torch.layers import threads as _threads
 from cubejit.torch.post_ops import conv_post_ops
@@ -50,7 +53,8 @@ class _Convolution(torch.autograd.Function):
     def backward(ctx, dy):
         x, w = ctx.saved_tensors
         mask = tuple(ctx.needs_input_grad[:3])
-        dx, dw, db = conv_backward(dy, x, w, *ctx.geometry, mask, session=_session(), threads=_threads())
+        choose, math = _how(_layers_seen.rules, x.dtype)
+        dx, dw, db = conv_backward(dy, x, w, *ctx.geometry, mask, math=math, session=_session(choose == "reproducible"), threads=_threads())
         if db is not None and db.dtype != ctx.bias_dtype:
             db = db.to(ctx.bias_dtype)
         return dx, dw, db, None, None, None, None, None, None

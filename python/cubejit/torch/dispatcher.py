@@ -12,9 +12,10 @@ import warnings
 
 import torch
 
+from cubejit.torch import choosing as _choosing
 from cubejit.torch import layers as _layers
 
-_layers_seen = _layers.Layers()
+_layers_seen = _choosing.Layers()
 _lock = threading.Lock()
 _registered = None  # the library: once there, for the life of the process, since a thread may be in its kernels at any time
 _ALL_DEVICES = torch._C.DispatchKey.CompositeExplicitAutograd  # the key of the kernels that ours stand in front of
@@ -25,68 +26,93 @@ _theirs_backward = torch.ops.aten.convolution_backward.default._op_dk
 @_layers.without_modes
 def _forward(x, w, bias, *arguments):
     """aten::_convolution; behind the geometry there is what is of other devices: benchmark, deterministic, cudnn_enabled, allow_tf32."""
-    choose = _layers_seen.choose
+    rules = _layers_seen.rules
 
     def theirs():
         return _theirs_forward(_ALL_DEVICES, x, w, bias, *arguments)
 
-    return theirs() if choose is None else _layers.forward(_layers_seen, choose, x, w, bias, arguments[:6], theirs)
+    return theirs() if rules is None else _layers.forward(_layers_seen, rules, x, w, bias, arguments[:6], theirs)
 
 
 @_layers.without_modes
 def _backward(dy, x, w, bias_shape, *arguments):
     """aten::convolution_backward; behind the geometry there is the mask of results."""
-    choose = _layers_seen.choose
+    rules = _layers_seen.rules
 
     def theirs():
         return _theirs_backward(_ALL_DEVICES, dy, x, w, bias_shape, *arguments)
 
-    return theirs() if choose is None else _layers.backward(_layers_seen, choose, dy, x, w, arguments[:6], arguments[6], theirs)
+    return theirs() if rules is None else _layers.backward(_layers_seen, rules, dy, x, w, arguments[:6], arguments[6], theirs)
 
 
 class _Enabled(contextlib.AbstractContextManager):
     """What enable() gives: leaves things as they were at the end of a with statement."""
 
-    def __init__(self, choose):
-        self._choose = choose
+    def __init__(self, rules):
+        self._rules = rules
 
     def __exit__(self, *_):
         with _lock:
             # A disable() inside of the statement holds behind it.
-            if self._choose is None or _layers_seen.choose is not None:
-                _layers_seen.choose = self._choose
+            if self._rules is None or _layers_seen.rules is not None:
+                _obey(self._rules)
 
 
-def enable(choose="measure"):
+def _obey(rules):
+    _layers_seen.rules = rules
+    if rules is not None:
+        _layers_seen.limit(_choosing.CACHE_BYTES[rules.choose] if rules.cache_bytes is None else rules.cache_bytes)
+
+
+def _rules_of(choose, math, reproducible, cache_bytes):
+    if reproducible and choose == "measure":
+        raise ValueError("choose = 'measure' decides by the clock, and reproducible=True that nothing does; leave one of them out")
+    if choose not in (None, "measure", "ours"):
+        raise ValueError(f"choose = {choose!r} is not known; there are 'measure', 'ours'")
+    if math not in (None, "strict", "relaxed"):
+        raise ValueError(f"math = {math!r} is not known; there are 'strict', 'relaxed', and None for what PyTorch's settings permit")
+    if cache_bytes is not None and not (isinstance(cache_bytes, int) and cache_bytes > 0):
+        raise ValueError(f"cache_bytes = {cache_bytes!r} must be a whole number of bytes above 0, or None")
+    return _choosing.Rules("reproducible" if reproducible else choose or "measure", math, cache_bytes)
+
+
+def enable(choose=None, *, math=None, reproducible=False, cache_bytes=None):
     """From now on convolutions on the CPU and their gradients are computed by cubejit, in this process and all its threads.
 
-    choose: "measure" runs both for each new shape and stays with the faster one; "ours" takes cubejit wherever it computes the type. Either asks
-    PyTorch for the first result of each, too, since results lie in memory as PyTorch's do. Enabling twice changes nothing but `choose`.
-    May be used in a with statement, whose end leaves things as they were. Threads may enable, disable and compute at any time: each call, backward
-    ones as well, goes by what holds for the process when it begins. Statements of several threads that overlap without nesting leave what the
-    last one to end found."""
+    choose: "measure", what None means, stays for each shape with the faster one: PyTorch computes its first calls, and both take turns at the next
+    ones if it comes back. Compiling and losing turns take at most 5 % of PyTorch's time in convolutions, beside a second once and half of what was
+    saved. "ours" takes cubejit wherever it computes the type, from the first call of a shape, which compiles it.
+    math: "relaxed" allows Winograd's filtering (errors of about 1e-6 in norm), "strict" does not. None: float32 is relaxed where PyTorch's settings
+    permit fewer bits when a call is made: torch.backends.mkldnn.conv.fp32_precision is "tf32" or "bf16", or it says nothing and
+    torch.set_float32_matmul_precision() said "high" or "medium".
+    reproducible: nothing is decided by the clock or by what was tuned: as "ours", with plans that do not depend on the process or its threads. A run
+    that fails is then an error. torch.use_deterministic_algorithms(True) means the same for the calls that are made while it holds.
+    cache_bytes: most bytes of layers that are kept, those used last; conv_post_ops' have as much again. None: 64 MiB with "measure", else 1 GiB.
+    Either way each shape is asked of PyTorch once, since results lie in memory as PyTorch's do.
+    Enabling twice changes nothing but these. May be used in a with statement, whose end leaves things as they were. Threads may enable, disable and
+    compute at any time: each call, backward ones as well, goes by what holds for the process when it begins. Statements of several threads that
+    overlap without nesting leave what the last one to end found. Raises ValueError for other words."""
     global _registered
-    if choose not in ("measure", "ours"):
-        raise ValueError(f"choose = {choose!r} is not known; there are 'measure', 'ours'")
+    rules = _rules_of(choose, math, reproducible, cache_bytes)
     with _lock:
         if _registered is None:
             library = torch.library.Library("aten", "IMPL", "CPU")
             library.impl("_convolution", _forward)
             library.impl("convolution_backward", _backward)
             _registered = library
-        before = _Enabled(_layers_seen.choose)
-        _layers_seen.choose = choose
+        before = _Enabled(_layers_seen.rules)
+        _obey(rules)
     return before
 
 
 def disable():
     """Gives convolutions back to PyTorch. Does nothing if they are PyTorch's."""
     with _lock:
-        _layers_seen.choose = None
+        _obey(None)
 
 
 def enabled():
-    return _layers_seen.choose is not None
+    return _layers_seen.rules is not None
 
 
 class Report:
@@ -98,7 +124,7 @@ class Report:
         self.forgotten = forgotten
 
     def __str__(self):
-        head = ("layer", "dtype", "pass", "calls", "ms", "ms a call", "measured", "PyTorch", "by")
+        head = ("layer", "dtype", "math", "pass", "calls", "ms", "ms a call", "measured", "PyTorch", "by")
         lines = [head]
         for r in self.rows:
             by = r["algorithm"] if r["passed_on"] is None else f"PyTorch: {r['passed_on']}"
@@ -106,7 +132,7 @@ class Report:
                 by += f"; {r['failed']} by PyTorch: {r['error']}"
             ours, before = ("" if ms is None else f"{ms:.3f}" for ms in (r["ours_ms"], r["torch_ms"]))
             each = f"{r['ms'] / r['timed']:.3f}" if r["timed"] else ""
-            lines.append((r["layer"], r["dtype"], r["pass"], str(r["calls"]), f"{r['ms']:.1f}", each, ours, before, by))
+            lines.append((r["layer"], r["dtype"], r["math"], r["pass"], str(r["calls"]), f"{r['ms']:.1f}", each, ours, before, by))
         widths = [max(len(line[i]) for line in lines) for i in range(len(head) - 1)]
         text = "\n".join("  ".join([*(cell.ljust(width) for cell, width in zip(line, widths)), line[-1]]).rstrip()
                          for line in lines)
@@ -125,15 +151,16 @@ def _label(geometry, x, w):
 
 def report(reset=False):
     """What became of every convolution that came to the dispatcher (conv_post_ops does not): who computed it, why, how often, and how long it
-    took, the slowest first. First calls, which compile and choose, are not in the times, which are of `timed` calls; `measured` and `PyTorch` are
-    the ms of one call of both when it chose. `failed`: calls that PyTorch computed since cubejit's run ended with `error`."""
+    took, the slowest first. Calls that compiled are not in the times, which are of `timed` calls; `measured` and `PyTorch` are the ms of one call of
+    both in the trial that chose. `choose` and `math`: the rule and the math that held; a layer has a row for each. `decided`: whether it is
+    settled who computes it. `failed`: calls that PyTorch computed since cubejit's run ended with `error`."""
     rows = []
     for p in _layers_seen.passes():
-        _, geometry, x, _, dtype, w, *_ = p.key
-        rows.append({"layer": _label(geometry, x, w), "dtype": str(dtype).removeprefix("torch."), "pass": p.name, "calls": p.calls,
-                     "timed": p.timed, "ms": p.seconds * 1e3, "ours_ms": None if p.ours_seconds is None else p.ours_seconds * 1e3,
+        _, (choose, math), geometry, x, _, dtype, w, *_ = p.key
+        rows.append({"layer": _label(geometry, x, w), "dtype": str(dtype).removeprefix("torch."), "pass": p.name, "choose": choose, "math": math,
+                     "calls": p.calls, "timed": p.timed, "ms": p.seconds * 1e3, "ours_ms": None if p.ours_seconds is None else p.ours_seconds * 1e3,
                      "torch_ms": None if p.theirs_seconds is None else p.theirs_seconds * 1e3, "algorithm": p.algorithm,
-                     "passed_on": p.passed_on, "failed": p.failed, "error": p.error})
+                     "decided": p.by is not None, "passed_on": p.passed_on, "failed": p.failed, "error": p.error})
     made = Report(sorted(rows, key=lambda row: -row["ms"]), _layers_seen.forgotten)
     if reset:
         _layers_seen.clear()
@@ -148,7 +175,7 @@ def _order(t):
     return "ncdhw" if t.is_contiguous() else "ndhwc" if t.movedim(1, -1).is_contiguous() else None
 
 
-def _problem(geometry, x, w, y, post_ops):
+def _problem(geometry, x, w, y, math, post_ops):
     """A line of a suite, as `cubejit tune --suite` reads it, of tensors that _order() knows. Gradients lie as what they are of."""
     stride, padding, dilation, transposed, _, groups = geometry
     rank = w.dim() - 2
@@ -164,7 +191,8 @@ def _problem(geometry, x, w, y, post_ops):
     for t, usual, names in ((y, _order(x), ("y", "dy")), (w, "ncdhw", ("w", "dw"))):
         layouts += [f"{name}={_order(t)}" for name in names if _order(t) != usual]
     out["layout"] = ",".join(layouts)
-    return {**out, **({"transposed": True} if transposed else {}), **({"post_ops": post_ops} if post_ops else {})}
+    return {**out, **({"transposed": True} if transposed else {}), **({"math": math} if math != "strict" else {}),
+            **({"post_ops": post_ops} if post_ops else {})}
 
 
 @contextlib.contextmanager
@@ -193,12 +221,12 @@ def record(model, inputs, path=None):
         if why is not None:
             left_out[why] = left_out.get(why, 0) + 1
             return
-        problem = _problem(geometry, x, w, y, post_ops)
+        problem = _problem(geometry, x, w, y, _choosing.how(_layers_seen.rules, x.dtype)[1], post_ops)
         seen.setdefault(json.dumps(problem), problem)
 
     _layers_seen.note = note
     try:
-        with enable(choose=_layers_seen.choose or "measure"), torch.no_grad(), _buffers_kept(model):
+        with contextlib.nullcontext() if enabled() else enable(), torch.no_grad(), _buffers_kept(model):
             model(*inputs) if isinstance(inputs, (tuple, list)) else model(inputs)
     finally:
         _layers_seen.note = None

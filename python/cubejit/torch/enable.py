@@ -9,8 +9,8 @@ from cubejit.torch import dispatcher
 
 
 class _Module(types.ModuleType):
-    def __call__(self, choose="measure"):
-        return dispatcher.enable(choose)
+    def __call__(self, *arguments, **said):
+        return dispatcher.enable(*arguments, **said)
 
 
 sys.modules[__name__].__class__ = _Module

@@ -8,15 +8,16 @@ from torch.autograd.function import once_differentiable
 
 from cubejit import _core
 from cubejit.errors import Error
+from cubejit.torch import choosing as _choosing
 from cubejit.torch import layers as _layers
 from cubejit.torch.dispatcher import _layers_seen
 
-_compiled = _layers.Recent()
-
 
 def _layer(passes, x, w, dy, geometry, post_ops):
-    key = (passes, post_ops, *_layers._key("", geometry, *(t for t in (x, w, dy) if t is not None)))
-    return _compiled.get(key) or _compiled.setdefault(key, _layers.Compiled(list(passes), x, w, dy, geometry, post_ops))
+    how = _choosing.how(_layers_seen.rules, x.dtype)
+    key = (post_ops, *_layers.key_of(passes, how, geometry, *(t for t in (x, w, dy) if t is not None)))
+    kept = _layers_seen.finished
+    return kept.get(key) or kept.setdefault(key, _layers.Compiled(list(passes), x, w, dy, how, geometry, post_ops))
 
 
 def _signs(tensor):
