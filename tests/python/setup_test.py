@@ -19,7 +19,7 @@ class Setup(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             run = subprocess.run(
                 [sys.executable, "setup.py", "-q", "build_ext", "--build-temp", folder + "/temp", "--build-lib", folder + "/lib"],
-                cwd=ROOT, env={**os.environ, **environment}, text=True, capture_output=True, timeout=120)
+                cwd=ROOT, env={**os.environ, **environment}, text=True, capture_output=True, timeout=600)
             objects = [path for path in Path(folder).rglob("*") if path.suffix in (".o", ".so", ".py")]
         self.assertNotEqual(run.returncode, 0, run.stdout)
         self.assertEqual(objects, [])
@@ -58,7 +58,7 @@ class Setup(unittest.TestCase):
 class Configured(unittest.TestCase):
     def configured_without(self, *arguments):
         with tempfile.TemporaryDirectory() as folder:
-            run = subprocess.run(["cmake", "-S", ROOT, "-B", folder, *arguments], text=True, capture_output=True, timeout=120)
+            run = subprocess.run(["cmake", "-S", ROOT, "-B", folder, *arguments], text=True, capture_output=True, timeout=600)
         self.assertNotEqual(run.returncode, 0, run.stdout)
         return " ".join(run.stderr.split())
 
