@@ -7,6 +7,7 @@ does not compute, or computes more slowly, goes on to PyTorch's own kernels."""
 
 import contextlib
 import json
+import sys
 import threading
 import warnings
 
@@ -43,6 +44,20 @@ def _backward(dy, x, w, bias_shape, *arguments):
         return _theirs_backward(_ALL_DEVICES, dy, x, w, bias_shape, *arguments)
 
     return theirs() if rules is None else _layers.backward(_layers_seen, rules, dy, x, w, arguments[:6], arguments[6], theirs)
+
+
+def _register():
+    """The library that holds both kernels. Where the dispatcher refuses one, nothing is left of the other."""
+    library = torch.library.Library("aten", "IMPL", "CPU")
+    try:
+        library.impl("_convolution", _forward)
+        library.impl("convolution_backward", _backward)
+        return library
+    except RuntimeError as error:
+        refused = str(error)
+    # Not in the handler: the error's traceback holds the library, which holds what was registered.
+    del library
+    raise RuntimeError(f"cubejit computes nothing, PyTorch everything: {refused}")
 
 
 class _Enabled(contextlib.AbstractContextManager):
@@ -91,15 +106,13 @@ def enable(choose=None, *, math=None, reproducible=False, cache_bytes=None):
     Either way each shape is asked of PyTorch once, since results lie in memory as PyTorch's do.
     Enabling twice changes nothing but these. May be used in a with statement, whose end leaves things as they were. Threads may enable, disable and
     compute at any time: each call, backward ones as well, goes by what holds for the process when it begins. Statements of several threads that
-    overlap without nesting leave what the last one to end found. Raises ValueError for other words."""
+    overlap without nesting leave what the last one to end found. Raises ValueError for other words, RuntimeError where another library holds one of
+    the operators and PyTorch lets nobody stand in front of it; then nothing has changed."""
     global _registered
     rules = _rules_of(choose, math, reproducible, cache_bytes)
     with _lock:
         if _registered is None:
-            library = torch.library.Library("aten", "IMPL", "CPU")
-            library.impl("_convolution", _forward)
-            library.impl("convolution_backward", _backward)
-            _registered = library
+            _registered = _register()
         before = _Enabled(_layers_seen.rules)
         _obey(rules)
     return before
@@ -117,11 +130,12 @@ def enabled():
 
 class Report:
     """What became of every convolution since enable() or the last reset: rows of dicts, and a table for people. forgotten: passes, calls and
-    seconds of layers that are no longer kept."""
+    seconds of layers that are no longer kept. frozen: convolutions of graphs that torch.compile froze in this process, which are not in the rows."""
 
     def __init__(self, rows, forgotten):
         self.rows = rows
         self.forgotten = forgotten
+        self.frozen = _frozen()
 
     def __str__(self):
         head = ("layer", "dtype", "math", "pass", "calls", "ms", "ms a call", "measured", "PyTorch", "by")
@@ -137,7 +151,17 @@ class Report:
         text = "\n".join("  ".join([*(cell.ljust(width) for cell, width in zip(line, widths)), line[-1]]).rstrip()
                          for line in lines)
         passes, calls, seconds = self.forgotten
-        return text + (f"\n{passes} passes that are no longer kept: {calls} calls, {seconds * 1e3:.1f} ms" if passes else "")
+        if passes:
+            text += f"\n{passes} passes that are no longer kept: {calls} calls, {seconds * 1e3:.1f} ms"
+        if self.frozen:
+            text += f"\n{self.frozen} convolutions of frozen graphs pass by: the compiler gave them to oneDNN"
+        return text
+
+
+def _frozen():
+    """How many convolutions inductor's freezing has replaced by oneDNN's own operators, which never come to aten::_convolution."""
+    dynamo = sys.modules.get("torch._dynamo.utils")  # not there before something is compiled
+    return 0 if dynamo is None else dynamo.counters["inductor"]["mkldnn_conv_weight_pack_matcher_count"]
 
 
 def _label(geometry, x, w):

@@ -112,6 +112,8 @@ def key_of(name, how, geometry, *tensors):
     parts = [name, how, geometry]
     for t in tensors:
         parts += (t.shape, t.stride(), t.dtype)
+    # Which of PyTorch's kernels would compute, and with it how results lie, depends on whether it has threads and oneDNN.
+    parts += (torch.get_num_threads() > 1, torch._C._get_mkldnn_enabled())
     return tuple(parts)
 
 
