@@ -120,8 +120,8 @@ class Bits(unittest.TestCase):
             self.same(got, "one of four threads")
 
     def test_workers_of_every_start_method(self):
-        for method in ("fork", "forkserver", "spawn"):
-            loader = torch.utils.data.DataLoader(Computes(), batch_size=None, num_workers=2, multiprocessing_context=method, timeout=120)
+        for method, number in (("fork", 2), ("forkserver", 1), ("spawn", 1)):
+            loader = torch.utils.data.DataLoader(Computes(), batch_size=None, num_workers=number, multiprocessing_context=method, timeout=600)
             found = list(loader)
             self.assertEqual([caught for _, caught in found], [2] * len(ALL), f"{method}: computed by cubejit")
             self.same([got for got, _ in found], method)
@@ -247,7 +247,7 @@ with ours.enable("ours", cache_bytes=4 << 20):
 
 class Memory(unittest.TestCase):
     def test_new_lengths_do_not_fill_memory(self):
-        done = subprocess.run([sys.executable, "-c", GROWTH], capture_output=True, text=True, check=False, timeout=300)
+        done = subprocess.run([sys.executable, "-c", GROWTH], capture_output=True, text=True, check=False, timeout=600)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertLess(float(done.stdout), 8, "MiB after 300 lengths, of whose layers 4 MiB are kept")
 

@@ -166,7 +166,7 @@ class Compiled(unittest.TestCase):
         """They call oneDNN's own operators, with weights in its own order (docs/howto/use_from_python.md). The first one decides for a process."""
         for onednn, wanted in ((True, 0), (False, 2)):
             done = subprocess.run([sys.executable, "-W", "ignore", "-c", FROZEN.format(onednn=onednn)], capture_output=True, text=True, check=False,
-                                  timeout=300)
+                                  timeout=600)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual(int(done.stdout.splitlines()[0]), wanted, done.stdout)
             self.assertEqual("2 convolutions of frozen graphs" in done.stdout, onednn, done.stdout)
