@@ -31,7 +31,7 @@ constexpr std::int64_t kMostTriedWork = kMostSteps / 2;
 constexpr std::int64_t kUsualSteps = kMostSteps / 32;
 constexpr double kHardlyMore = 1.25;
 constexpr int kMostLongTrials = 3;  // of plans that are cheaper and may have more steps, beside one that has few
-constexpr int kMostTooLong = 5;     // plans in a row that have more steps than usual: then all have
+constexpr int kMostTooLong = 5;     // plans in a row that have more steps than usual: the others are taken to have, too
 
 std::int64_t tensorBytes(const Problem& problem, Pass pass) {
   const PassTensors tensors = tensorsOf(pass);
@@ -101,8 +101,8 @@ class Trials {
   }
 
   // The first of the legal candidates, which come first and cheapest first, that is taken; of those that cost less than so much, and only
-  // some of them are tried, if there is a bound.
-  Result<PlanChoice> first(PlanChoice choice, double mostCycles) {
+  // some of them are tried, if there is a bound. `mostTooLong` plans in a row that have too many steps end the search.
+  Result<PlanChoice> first(PlanChoice choice, double mostCycles, int mostTooLong) {
     std::vector<Candidate>& considered = choice.considered;
     auto fastest = considered.end(), smallest = considered.end();
     std::int64_t bytesOfFastest = 0;
@@ -111,10 +111,9 @@ class Trials {
     };
     std::vector<std::vector<Candidate>::iterator> untried;
     const bool bounded = mostCycles < kAnyCycles;
-    const bool usual = !said_ && FewerSteps::most() == kUsualSteps;
     for (auto candidate = considered.begin(); legal(candidate) && !(bounded && tried_ >= kMostLongTrials);
          ++candidate) {
-      if (usual && tooLongInARow_ >= kMostTooLong) return *tooLong_;
+      if (tooLongInARow_ >= mostTooLong) return *tooLong_;
       CUBEJIT_TRY(why, refuses(candidate->plan));
       if (bytes_ >= 0 && fastest == considered.end()) {
         fastest = candidate;
@@ -154,6 +153,7 @@ class Trials {
   }
 
   static constexpr double kAnyCycles = std::numeric_limits<double>::infinity();
+  static constexpr int kAnyTooLong = std::numeric_limits<int>::max();
 
  private:
   static constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
@@ -234,12 +234,12 @@ Result<PlanChoice> choosePlanWithin(const Problem& problem, Pass pass, const Mac
     CUBEJIT_TRY(all, choosePlan(problem, pass, machine, true, weights, options.algorithm));
     choice = std::move(all);
   }
-  const auto first = [&](std::int64_t mostSteps, double mostCycles) {
+  const auto first = [&](std::int64_t mostSteps, double mostCycles, int mostTooLong = Trials::kAnyTooLong) {
     const FewerSteps limit(mostSteps);
-    return Trials(problem, pass, machine, options, kept).first(choice, mostCycles);
+    return Trials(problem, pass, machine, options, kept).first(choice, mostCycles, mostTooLong);
   };
   if (said) return first(kMostSteps, Trials::kAnyCycles);
-  auto few = first(kUsualSteps, Trials::kAnyCycles);
+  auto few = first(kUsualSteps, Trials::kAnyCycles, kMostTooLong);
   if (!few.ok()) return isOutOfMemory(few.error()) ? few : first(kMostSteps, Trials::kAnyCycles);
   if (few->cost.totalCycles <= kHardlyMore * choice.cost.totalCycles) return few;
   auto longer = first(kMostSteps, few->cost.totalCycles);

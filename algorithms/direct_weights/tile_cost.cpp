@@ -14,15 +14,15 @@
 namespace cubejit {
 namespace {
 
-constexpr std::int64_t kMostBlocksLookedAt = 32;
+// Blocks of taps along W that are costed, of kernels that have more: every so-many-th one, which stands for those up to the next.
+constexpr std::int64_t kMostBlocksCosted = 32;
 
 // Cycles of a row of columns for all taps along W, two columns a step where the same taps reach both. `stepOf(taps)` = cycles of
 // a step. Single columns of few taps: the next row waits for the same sums.
 template <class StepCycles>
 double pairedRowCycles(const WeightShape& s, StepCycles stepOf) {
   const ConvView& v = s.v;
-  // Of a long kernel some blocks stand for all.
-  const std::int64_t blocks = ceilDiv(v.kernel.w, s.tapsOfBlock), every = ceilDiv(blocks, kMostBlocksLookedAt);
+  const std::int64_t blocks = ceilDiv(v.kernel.w, s.tapsOfBlock), every = ceilDiv(blocks, kMostBlocksCosted);
   double cycles = 0;
   for (std::int64_t first = 0; first < v.kernel.w; first += s.tapsOfBlock * every) {
     std::vector<Range> taps;

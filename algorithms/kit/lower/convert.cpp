@@ -286,30 +286,23 @@ class Converter {
     // Rows that are far apart in the target, and filled bit by bit, push each other out of the cache: they are collected first.
     if (small_ && uniform && acrossPiece == across.length && collects(last))
       collectedPitch_ = run_ * dimension(blocks_.front(), last).toStep * out() + 64;
-    // Very many pieces are runs of pieces: an axis of each has fewer steps.
+    // Very many pieces are taken in runs: two axes, of runs and of a run's pieces, have few steps where one would have many.
     const std::int64_t reach = uniform ? across.length : acrossPiece, pieces = ceilDiv(reach, acrossPiece),
                        perRun = pieces <= kMostPieces ? pieces : kPiecesOfRun, runs = ceilDiv(pieces, perRun);
-    const auto addPieces = [&](const char* name, std::int64_t count, std::int64_t length, const auto& classAt) {
-      const int axis = b_.addAxis(name, 1);
-      int classes = 2;
-      for (std::int64_t i = 0; i < count; ++i) {
-        const int cls = classAt(i * length);
-        classes = std::max(classes, cls + 1);
-        b_.addStep(axis, moved(i * length * across.fromStep, i * length * across.toStep), cls);
-      }
-      b_.phase().axes[static_cast<std::size_t>(axis)].classes = classes;
-      return axis;
-    };
+    const int pieceClasses = runs * perRun > pieces ? 3 : 2;
     const std::int64_t runLength = perRun * acrossPiece, lastRun = (runs - 1) * runLength;
     std::vector<int> pieceAxes;
-    if (runs > 1)
-      pieceAxes.push_back(
-          addPieces("piece_run", runs, runLength, [&](std::int64_t at) { return at == lastRun ? 1 : 0; }));
-    // Of the last run: a whole piece, a part of one, none.
-    pieceAxes.push_back(addPieces("piece", perRun, acrossPiece, [&](std::int64_t at) {
+    const auto addPieces = [&](const char* name, int classes, std::int64_t count, std::int64_t length,
+                               const auto& classAt) {
+      pieceAxes.push_back(b_.addAxis(name, classes));
+      for (std::int64_t at = 0; at < count * length; at += length)
+        b_.addStep(pieceAxes.back(), moved(at * across.fromStep, at * across.toStep), classAt(at));
+    };
+    if (runs > 1) addPieces("piece_run", 2, runs, runLength, [&](std::int64_t at) { return at == lastRun ? 1 : 0; });
+    // In the last run a piece is whole (class 0), shorter (1) or not there (2); in all others pieces are whole.
+    addPieces("piece", pieceClasses, perRun, acrossPiece, [&](std::int64_t at) {
       return lastRun + at + acrossPiece <= reach ? 0 : lastRun + at < reach ? 1 : 2;
-    }));
-    const int pieceClasses = b_.phase().axes[static_cast<std::size_t>(pieceAxes.back())].classes;
+    });
 
     Call call{c_.name, source_, -1, sink_, {blockAxis}, {}};
     call.classAxes.insert(call.classAxes.end(), pieceAxes.begin(), pieceAxes.end());

@@ -9,6 +9,14 @@
 #include "algorithms/kit/lower/class_numbers.h"
 
 namespace cubejit {
+namespace {
+
+// Positions along W at which a shift of so many operands finds one.
+Range lanesRead(const SpatialShape& s, std::int64_t offset) {
+  return {std::max<std::int64_t>(0, -offset), std::min(s.g.operand.extent.w - offset, s.longest)};
+}
+
+}  // namespace
 
 SpatialShape::SpatialShape(const Problem& problem, const SpatialDataPlan& plan, const Machine& machine)
     : g(makeDataGradient(problem, false)),
@@ -43,18 +51,18 @@ std::int64_t SpatialShape::vectorsOf(std::int64_t block) const {
 }
 
 std::vector<int> SpatialShape::blockClasses() const {
-  // Where every shift reads all lanes, blocks are alike.
-  std::int64_t begin = 0, end = longest;
+  // Blocks in which every shift reads all lanes are alike.
+  Range everyShift{0, longest};
   for (const TapShift& shift : shifts) {
-    begin = std::max(begin, -shift.offset);
-    end = std::min(end, g.operand.extent.w - shift.offset);
+    const Range own = lanesRead(*this, shift.offset);
+    everyShift = {std::max(everyShift.lo, own.lo), std::min(everyShift.hi, own.hi)};
   }
   std::vector<int> classes;
   ClassNumbers<std::vector<std::int64_t>> known;
   int inside = -1;
   for (std::int64_t block = 0; block < blocks(); ++block) {
-    const bool whole = block * blockLanes >= begin && block * blockLanes + vectorsOf(block) * lanes <= end;
-    if (whole && inside >= 0 && vectorsOf(block) == vectorsOf(0)) {
+    const bool whole = everyShift.lo <= block * blockLanes && (block + 1) * blockLanes <= everyShift.hi;
+    if (whole && inside >= 0) {
       classes.push_back(inside);
       continue;
     }
@@ -67,16 +75,16 @@ std::vector<int> SpatialShape::blockClasses() const {
       }
     }
     classes.push_back(known.of(std::move(lanesOf)).first);
-    if (whole && vectorsOf(block) == vectorsOf(0)) inside = classes.back();
+    if (whole) inside = classes.back();
   }
   return classes;
 }
 
 LaneRange SpatialShape::readable(std::int64_t offset, std::int64_t block, std::int64_t v) const {
-  const std::int64_t begin = std::max<std::int64_t>(0, -offset), end = std::min(g.operand.extent.w - offset, longest),
-                     first = block * blockLanes + v * lanes;
-  const std::int64_t lo = std::clamp<std::int64_t>(begin - first, 0, lanes),
-                     hi = std::clamp<std::int64_t>(end - first, 0, lanes);
+  const Range read = lanesRead(*this, offset);
+  const std::int64_t first = block * blockLanes + v * lanes;
+  const std::int64_t lo = std::clamp<std::int64_t>(read.lo - first, 0, lanes),
+                     hi = std::clamp<std::int64_t>(read.hi - first, 0, lanes);
   if (lo >= hi) return kNoLanes;
   if (lo == 0 && hi == lanes) return LaneRange{};
   return LaneRange{static_cast<std::int16_t>(lo), static_cast<std::int16_t>(hi)};
