@@ -20,6 +20,8 @@ struct Tile {
   std::int64_t rows, taps, vectors;
 };
 
+constexpr std::int64_t kLongKernel = 64;  // taps along W, of which a block's remainder is a small share
+
 // Nothing is summed for long: the fewer rows are stored to at once, and the more of each, the better.
 bool fewPixels(const ConvView& v) { return v.taps() == 1 && v.batch * v.small.extent.volume() <= 64; }
 
@@ -40,11 +42,12 @@ std::vector<Tile> tilesOf(const ConvView& v, const Machine& m, bool operandsTran
   const std::int64_t regs = usableRegisters(m, lane.channels % lanes != 0) - (dots ? 2 : 1);
   for (std::int64_t vectors = 1; vectors <= std::min<std::int64_t>(brief ? 8 : 4, divUp(lane.channels, lanes));
        vectors += vectors < 4 ? 1 : 4) {
-    std::int64_t lastTaps = 0;
+    std::int64_t lastTaps = 0, mostRows = 0;
     for (std::int64_t pieces = 1; pieces <= v.kernel.w; ++pieces) {
       const std::int64_t taps = divUp(v.kernel.w, pieces);
       if (taps == lastTaps) continue;
       lastTaps = taps;
+      const std::int64_t rowsOfMoreTaps = mostRows;
       const std::int64_t operands = operandsTransposed ? vectors : vectors * taps;
       const std::int64_t most = (regs - operands) / (vectors * taps);
       if (most < 1) continue;
@@ -57,6 +60,9 @@ std::vector<Tile> tilesOf(const ConvView& v, const Machine& m, bool operandsTran
         const std::int64_t rows = equalPiece(row.channels, limit);
         if (rows == lastRows) continue;
         lastRows = rows;
+        // Fewer taps make a long kernel's last block of them no fuller.
+        if (v.kernel.w > kLongKernel && rows <= rowsOfMoreTaps) continue;
+        mostRows = std::max(mostRows, rows);
         if (rows * taps * vectors >= 4 || row.channels * taps < 4) tiles.push_back(Tile{rows, taps, vectors});
       }
       if (taps <= 2) break;

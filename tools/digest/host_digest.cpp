@@ -51,21 +51,23 @@ void addNodes(Hash& hash, const std::vector<Node>& nodes) {
   }
 }
 
+// Entries that are missing are zeros.
+void addDeltas(Hash& hash, const std::vector<std::int64_t>& deltas) {
+  for (std::size_t i = 0; i < deltas.size(); ++i) {
+    if (deltas[i] != 0) hash.number(i), hash.number(deltas[i]);
+  }
+}
+
 void addAxis(Hash& hash, const Axis& axis) {
   hash.number(axis.classes);
   hash.number(axis.windowAxis);
   for (const Window& window : axis.windows) hash.number(window.begin), hash.number(window.end);
   hash.number(axis.steps.size());
   for (const AxisStep& step : axis.steps) {
-    // Entries that are missing are zeros.
-    for (std::size_t i = 0; i < step.delta.size(); ++i) {
-      if (step.delta[i] != 0) hash.number(i), hash.number(step.delta[i]);
-    }
+    addDeltas(hash, step.delta);
     hash.number(step.cls);
     hash.number(step.repeat);
-    if (step.repeat > 1) {
-      for (const std::int64_t delta : step.repeatDelta) hash.number(delta);
-    }
+    if (step.repeat > 1) addDeltas(hash, step.repeatDelta);
   }
 }
 

@@ -26,6 +26,9 @@ namespace {
 // Multiply-adds an iteration that hide the loop: six cycles at two a cycle, enough to issue its four scalar instructions too.
 constexpr std::int64_t kHidesLoop = 12;
 
+// Taps of a segment that hide its loop by far. Edges reach any number of them, and kernels hold a section for each number that is left over.
+constexpr std::int64_t kMostTapsTogether = 64;
+
 class Lowering {
  public:
   Lowering(const Problem& problem, const DirectDataPlan& plan, const Machine& machine)
@@ -151,7 +154,7 @@ class Lowering {
       if (blocksOutside) phase.parallelAxes.insert(phase.parallelAxes.begin() + 1, blocks);
       phase.body = std::move(blockBody);
     }
-    phase.workCycles = multiplyAddVectors(g_.view, lanes_) + 50.0 * static_cast<double>(taskCount(phase));
+    phase.workCycles = multiplyAddVectors(g_.view, lanes_) + 50.0 * static_cast<double>(b_.tasks());
   }
 
   void makePanels() {
@@ -273,7 +276,8 @@ class Lowering {
                              b = tapIndex(g_, td.k, th.k, tw.k) * tapBytes;
           TapGroup* last = i == 0 || groups.empty() ? nullptr : &groups.back();
           const bool joins = last != nullptr &&
-                             (together ? last->rows.taps[0].lo == along[i].lo && last->rows.taps[0].hi == along[i].hi
+                             (together ? last->rows.taps[0].lo == along[i].lo && last->rows.taps[0].hi == along[i].hi &&
+                                             std::ssize(last->rows.taps) < kMostTapsTogether
                                        : static_cast<std::int64_t>(i) % each != 0);
           if (!joins) {
             groups.push_back(

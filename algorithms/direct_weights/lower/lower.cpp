@@ -259,19 +259,10 @@ class Lowering {
     }
   }
 
-  // Whether a window of the axis has a step of the class.
-  bool occurs(int axis, int cls) {
-    const Axis& a = b_.phase().axes[static_cast<std::size_t>(axis)];
-    return std::any_of(a.windows.begin(), a.windows.end(), [&](const Window& w) {
-      return std::any_of(a.steps.begin() + w.begin, a.steps.begin() + w.end,
-                         [&](const AxisStep& step) { return step.cls == cls; });
-    });
-  }
-
   // Of a call whose last class axis is one of blocks of rows; returns the most bytes that a variant copies.
   std::int64_t fillVariants(Call& call, VectorSource source) {
     std::int64_t copied = 0;
-    const std::array<bool, 2> met{occurs(call.classAxes.back(), 0), occurs(call.classAxes.back(), 1)};
+    const std::array<bool, 2> met{b_.occurs(call.classAxes.back(), 0), b_.occurs(call.classAxes.back(), 1)};
     for (int cls = 0; cls < pixels_.classes; ++cls) {
       for (std::int64_t kd = 0; kd < v_.kernel.d; ++kd) {
         for (std::int64_t kh = 0; kh < v_.kernel.h; ++kh) {

@@ -4,8 +4,10 @@
 #include "algorithms/grouped/lower/group_axis.h"
 
 #include <algorithm>
-#include <map>
+#include <numeric>
 #include <utility>
+
+#include "algorithms/kit/lower/class_numbers.h"
 
 namespace cubejit {
 namespace {
@@ -35,6 +37,7 @@ void forEachTap(const AxisRelation& rel, std::int64_t result, Visit visit) {
 // place modulo the stride have the same pairs.
 bool isInside(const AxisRelation& rel, std::int64_t first, std::int64_t last) {
   const std::int64_t reach = (rel.kernel - 1) * rel.dilation;
+  if (last >= rel.results) return false;
   if (!rel.gather) return first * rel.stride >= rel.pad && last * rel.stride - rel.pad + reach < rel.operands;
   return first + rel.pad >= reach && last + rel.pad <= (rel.operands - 1) * rel.stride;
 }
@@ -51,45 +54,64 @@ Range reachOf(const GroupBlockClass& cls) {
 
 }  // namespace
 
+GroupBlock GroupAxis::block(std::int64_t i) const {
+  const std::int64_t start = i * length;
+  const bool isEdge = i < inside.lo || i >= inside.hi;
+  const std::int64_t at = i < inside.lo ? i : isEdge ? i - inside.length() : (i - inside.lo) % std::ssize(insideFrom);
+  return {start, relation.gather ? floorDiv(start, relation.stride) : start * relation.stride,
+          (isEdge ? edge : insideFrom)[static_cast<std::size_t>(at)]};
+}
+
+std::vector<std::int64_t> GroupAxis::patternOf(Range run) const {
+  if (inside.lo <= run.lo && run.hi <= inside.hi) return {run.length(), (run.lo - inside.lo) % std::ssize(insideFrom)};
+  std::vector<std::int64_t> pattern{-1};
+  for (std::int64_t i = run.lo; i < run.hi; ++i) {
+    const GroupBlock b = block(i);
+    pattern.insert(pattern.end(), {b.cls, b.anchor - block(run.lo).anchor});
+  }
+  return pattern;
+}
+
 GroupAxis makeGroupAxis(const AxisRelation& rel, std::int64_t length) {
-  limitWork(static_cast<double>(rel.results) / static_cast<double>(length), FewerSteps::most(), "blocks of an axis");
+  limitWork(static_cast<double>(rel.results) / static_cast<double>(length), kMostSteps, "blocks of an axis");
   GroupAxis axis;
-  std::map<GroupBlockClass, int> known;
-  std::map<std::int64_t, int> inside;  // classes of whole blocks, by where they begin modulo the stride
-  for (std::int64_t start = 0; start < rel.results; start += length) {
-    GroupBlock block{start, rel.gather ? floorDiv(start, rel.stride) : start * rel.stride, 0};
+  axis.relation = rel;
+  axis.length = length;
+  const auto whole = [&](std::int64_t i) { return isInside(rel, i * length, (i + 1) * length - 1); };
+  axis.inside = {0, axis.blocks()};
+  while (axis.inside.length() > 0 && !whole(axis.inside.lo)) ++axis.inside.lo;
+  while (axis.inside.length() > 0 && !whole(axis.inside.hi - 1)) --axis.inside.hi;
+  ClassNumbers<GroupBlockClass> known;
+  const auto classOf = [&](std::int64_t i) {
+    const std::int64_t start = i * length, anchor = rel.gather ? floorDiv(start, rel.stride) : start * rel.stride;
     GroupBlockClass cls;
     cls.length = std::min(length, rel.results - start);
-    const bool whole = cls.length == length && isInside(rel, start, start + length - 1);
-    const std::int64_t residue = rel.gather ? start % rel.stride : 0;
-    if (const auto alike = inside.find(residue); whole && alike != inside.end()) {
-      block.cls = alike->second;
-      axis.blocks.push_back(block);
-      continue;
-    }
     for (std::int64_t u = 0; u < cls.length; ++u) {
       forEachTap(rel, start + u,
-                 [&](std::int64_t k, std::int64_t operand) { cls.pairs.push_back({u, k, operand - block.anchor}); });
+                 [&](std::int64_t k, std::int64_t operand) { cls.pairs.push_back({u, k, operand - anchor}); });
     }
     std::sort(cls.pairs.begin(), cls.pairs.end(),
               [](const TapPair& x, const TapPair& y) { return x.k != y.k ? x.k < y.k : x.u < y.u; });
-    const auto [at, fresh] = known.emplace(std::move(cls), static_cast<int>(axis.classes.size()));
+    const auto [number, fresh] = known.of(cls);
     if (fresh) {
-      axis.classes.push_back(at->first);
-      axis.reach.push_back(reachOf(at->first));
+      axis.reach.push_back(reachOf(cls));
+      axis.classes.push_back(std::move(cls));
     }
-    block.cls = at->second;
-    if (whole) inside.emplace(residue, block.cls);
-    axis.blocks.push_back(block);
-  }
+    return number;
+  };
+  const std::int64_t residues = rel.gather ? rel.stride / std::gcd(rel.stride, length) : 1;
+  for (std::int64_t i = 0; i < axis.inside.lo; ++i) axis.edge.push_back(classOf(i));
+  for (std::int64_t i = 0; i < std::min(residues, axis.inside.length()); ++i)
+    axis.insideFrom.push_back(classOf(axis.inside.lo + i));
+  for (std::int64_t i = axis.inside.hi; i < axis.blocks(); ++i) axis.edge.push_back(classOf(i));
   return axis;
 }
 
-Range operandRange(const GroupAxis& axis, int begin, int end) {
+Range operandRange(const GroupAxis& axis, std::int64_t begin, std::int64_t end) {
   bool any = false;
   Range range;
-  for (int i = begin; i < end; ++i) {
-    const GroupBlock& block = axis.blocks[static_cast<std::size_t>(i)];
+  for (std::int64_t i = begin; i < end; ++i) {
+    const GroupBlock block = axis.block(i);
     const Range& reach = axis.reach[static_cast<std::size_t>(block.cls)];
     if (reach.length() == 0) continue;
     range.lo = any ? std::min(range.lo, block.anchor + reach.lo) : block.anchor + reach.lo;

@@ -35,16 +35,25 @@ struct GroupBlock {
 };
 
 struct GroupAxis {
-  std::vector<GroupBlock> blocks;
+  AxisRelation relation;
+  std::int64_t length = 1;      ///< results of a block
+  Range inside;                 ///< blocks at which every tap finds an operand, where strides let it
+  std::vector<int> edge;        ///< classes of the blocks before and behind those
+  std::vector<int> insideFrom;  ///< and of the first ones of those, which come again and again
   std::vector<GroupBlockClass> classes;
   std::vector<Range>
       reach;  ///< [class] -> operand positions that its pairs read, from the anchor; empty if it has none
+
+  std::int64_t blocks() const { return ceilDiv(relation.results, length); }
+  GroupBlock block(std::int64_t i) const;
+  /// Equal for runs of as many blocks that have the same classes and anchors, counted from the first one's.
+  std::vector<std::int64_t> patternOf(Range run) const;
 };
 
 /// Blocks of `length` results; the last one may be shorter.
 GroupAxis makeGroupAxis(const AxisRelation& relation, std::int64_t length);
 
 /// Operand positions that blocks [begin, end) read, clipped to the tensor; empty if none.
-Range operandRange(const GroupAxis& axis, int begin, int end);
+Range operandRange(const GroupAxis& axis, std::int64_t begin, std::int64_t end);
 
 }  // namespace cubejit

@@ -14,6 +14,7 @@
 #include "algorithms/grouped/groups_of_vector.h"
 #include "algorithms/grouped/lower/data_sections.h"
 #include "algorithms/grouped/shape.h"
+#include "algorithms/kit/lower/class_numbers.h"
 #include "algorithms/kit/lower/data_gradient.h"
 #include "algorithms/kit/lower/operand.h"
 #include "algorithms/kit/lower/panel_moves.h"
@@ -24,7 +25,13 @@ namespace {
 
 // The part of an axis that one task works on.
 struct CachePart {
-  Range results, operands;
+  Range blocks, results, operands;
+  int cls = 0;
+};
+
+struct CacheParts {
+  std::vector<CachePart> all;
+  std::vector<CachePart> ofClass;  // the first one of each class: others differ in where they lie
 };
 
 class Lowering {
@@ -67,7 +74,7 @@ class Lowering {
     const std::array<std::int64_t, 3> cache{plan_.cache.d, g_.view.line ? 1 : plan_.cache.h,
                                             g_.view.line ? plan_.cache.h : 0};
     for (int i = 0; i < 3; ++i) {
-      const auto count = static_cast<std::int64_t>(axis(i).blocks.size());
+      const std::int64_t count = axis(i).blocks();
       const std::int64_t each = block_[static_cast<std::size_t>(i)];
       const std::int64_t size = (cache[static_cast<std::size_t>(i)] + each - 1) / each;
       const bool whole = size <= 0 || (columns && i > 0);
@@ -116,6 +123,8 @@ class Lowering {
     if (columns)
       body = g_.view.line ? nest({local[0], local[1], local[2]}, std::move(body))
                           : nest({local[0], local[2], local[1]}, std::move(body));
+    else if (units_ == 1)
+      body = nest({local[0], local[1], blocks, local[2]}, std::move(body));
     else
       body = nest({local[0], local[1], local[2], blocks}, std::move(body));
     if (plan_.packA) addPanelMove(true);
@@ -124,7 +133,7 @@ class Lowering {
     const double macs = static_cast<double>(g_.view.batch) *
                         static_cast<double>(g_.view.small.extent.volume() * g_.taps) *
                         static_cast<double>(lanes_.blocks * lanes_.permutedChannels);
-    b_.phase().workCycles = macs * 1.3 + 50.0 * static_cast<double>(taskCount(b_.phase()));
+    b_.phase().workCycles = macs * 1.3 + 50.0 * static_cast<double>(b_.tasks());
   }
 
   GroupAxis& axis(int i) { return axes_[static_cast<std::size_t>(i)]; }
@@ -137,23 +146,27 @@ class Lowering {
 
   void cutForCache(int i, std::int64_t parts) {
     const GroupAxis& a = axis(i);
-    const auto count = static_cast<std::int64_t>(a.blocks.size());
+    CacheParts& out = cacheParts_[static_cast<std::size_t>(i)];
+    const std::int64_t count = a.blocks();
+    ClassNumbers<std::vector<std::int64_t>> known;
     for (std::int64_t p = 0; p < std::min(parts, count); ++p) {
-      const auto begin = static_cast<std::size_t>(count * p / parts),
-                 end = static_cast<std::size_t>(count * (p + 1) / parts);
-      const GroupBlock& last = a.blocks[end - 1];
       CachePart part;
-      part.results = {a.blocks[begin].start, last.start + a.classes[static_cast<std::size_t>(last.cls)].length};
+      part.blocks = {count * p / parts, count * (p + 1) / parts};
+      const GroupBlock last = a.block(part.blocks.hi - 1);
+      part.results = {a.block(part.blocks.lo).start, last.start + a.classes[static_cast<std::size_t>(last.cls)].length};
       // Rows of W are whole in panels unless W itself is cut, so that a plane's rows are one matrix.
-      part.operands = i == 2 && parts == 1 ? Range{0, g_.operand.extent.w}
-                                           : operandRange(a, static_cast<int>(begin), static_cast<int>(end));
-      cacheParts_[static_cast<std::size_t>(i)].push_back(part);
+      part.operands =
+          i == 2 && parts == 1 ? Range{0, g_.operand.extent.w} : operandRange(a, part.blocks.lo, part.blocks.hi);
+      const auto [cls, fresh] = known.of(a.patternOf(part.blocks));
+      part.cls = cls;
+      out.all.push_back(part);
+      if (fresh) out.ofClass.push_back(part);
     }
   }
 
   std::int64_t most(int i, Range CachePart::* field) const {
     std::int64_t best = 1;
-    for (const CachePart& part : cacheParts_[static_cast<std::size_t>(i)])
+    for (const CachePart& part : cacheParts_[static_cast<std::size_t>(i)].ofClass)
       best = std::max(best, (part.*field).length());
     return best;
   }
@@ -175,33 +188,45 @@ class Lowering {
     return plan_.dotProducts ? PanelElements::kChannelPairs : PanelElements::kWide;
   }
 
+  // The blocks of a part of each class, from where it begins.
   int addLocalAxis(int i) {
     static constexpr const char* kNames[] = {"d", "h", "w"};
     const auto at = static_cast<std::size_t>(i);
     const int local = b_.addAxis(kNames[i], std::max(1, static_cast<int>(axis(i).classes.size())));
-    for (const GroupBlock& block : axis(i).blocks) {
-      b_.addStep(local, {{dy_.stream, block.anchor * dy_.pitch.of(at)}, {dx_.stream, block.start * dx_.pitch.of(at)}},
-                 block.cls);
+    for (const CachePart& part : cacheParts_[at].ofClass) {
+      const GroupBlock first = axis(i).block(part.blocks.lo);
+      for (std::int64_t b = part.blocks.lo; b < part.blocks.hi; ++b) {
+        const GroupBlock block = axis(i).block(b);
+        b_.addStep(local,
+                   {{dy_.stream, (block.anchor - first.anchor) * dy_.pitch.of(at)},
+                    {dx_.stream, (block.start - first.start) * dx_.pitch.of(at)}},
+                   block.cls);
+      }
     }
     return local;
   }
 
-  // Partitions the blocks of an axis for tasks. A panel's first position stands for the part's first.
+  // A panel's first position stands for the part's first.
   int addCacheAxis(int i, int local) {
     static constexpr const char* kNames[] = {"cache_d", "cache_h", "cache_w"};
     const auto at = static_cast<std::size_t>(i);
-    const std::vector<CachePart>& parts = cacheParts_[at];
-    const auto count = static_cast<std::int64_t>(parts.size());
-    const int axis = count > 1 ? b_.addPartition(kNames[i], local, count) : b_.addAxis(kNames[i]);
-    if (count == 1) b_.addStep(axis, Deltas{});
-    for (std::int64_t p = 0; p < count; ++p) {
-      const CachePart& part = parts[static_cast<std::size_t>(p)];
+    const CacheParts& parts = cacheParts_[at];
+    const int cache = b_.addAxis(kNames[i], static_cast<int>(std::max<std::size_t>(1, parts.ofClass.size())));
+    for (const CachePart& part : parts.all) {
       AxisDeltas d;
-      dy_.toBlock(d, at, {0, part.operands.lo, part.operands.lo});
-      dx_.toBlock(d, at, {0, part.results.lo, part.results.lo});
-      for (const auto& [stream, bytes] : d) b_.moveStep(axis, p, stream, bytes);
+      dy_.toBlock(d, at, {axis(i).block(part.blocks.lo).anchor, part.operands.lo, part.operands.lo});
+      dx_.toBlock(d, at, {part.results.lo, part.results.lo, part.results.lo});
+      b_.addStep(cache, d, part.cls);
     }
-    return axis;
+    if (parts.all.size() > 1) {
+      Axis& dealt = b_.phase().axes[static_cast<std::size_t>(local)];
+      dealt.windowAxis = cache;
+      for (const CachePart& part : parts.ofClass) {
+        const int begin = dealt.windows.empty() ? 0 : dealt.windows.back().end;
+        dealt.windows.push_back(Window{begin, begin + static_cast<int>(part.blocks.length())});
+      }
+    }
+    return cache;
   }
 
   // Whole units of blocks of groups.
@@ -288,9 +313,9 @@ class Lowering {
     if (!together) call.classAxes.push_back(row);
     if (blockPartition_ >= 0) call.classAxes.push_back(blockPartition_);
     const ChannelPart channels = partOf(o);
-    for (const CachePart& d : cacheParts_[0]) {
-      for (const CachePart& h : cacheParts_[1]) {
-        for (const CachePart& w : cacheParts_[2]) {
+    for (const CachePart& d : cacheParts_[0].ofClass) {
+      for (const CachePart& h : cacheParts_[1].ofClass) {
+        for (const CachePart& w : cacheParts_[2].ofClass) {
           for (std::int64_t i = 0; i < planes * rows; ++i) {
             const bool exists = i / rows < (d.*field).length() && (together || i % rows < (h.*field).length());
             for (std::int64_t p = 0; p < blockParts_; ++p) {
@@ -320,7 +345,7 @@ class Lowering {
   const std::int64_t width_ = plan_.registerVectors;  // blocks of channels that a kernel works on side by side
   const std::int64_t units_ = lanes_.units(width_);
   std::array<GroupAxis, 3> axes_;
-  std::array<std::vector<CachePart>, 3> cacheParts_;
+  std::array<CacheParts, 3> cacheParts_;
   Operand dy_, dx_;
   std::array<int, 3> cacheAxis_{};
   std::int64_t blockParts_ = 1;

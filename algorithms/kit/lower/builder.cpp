@@ -12,60 +12,112 @@
 namespace cubejit {
 namespace {
 
-// As many entries as there are up to the last stream that is moved: programs may have a million steps.
-std::vector<std::int64_t> dense(const AxisDeltas& deltas) {
-  std::size_t entries = 0;
-  for (const auto& [stream, bytes] : deltas) {
-    if (bytes != 0) entries = std::max(entries, static_cast<std::size_t>(stream) + 1);
-  }
-  std::vector<std::int64_t> out(entries, 0);
-  for (const auto& [stream, bytes] : deltas) {
-    if (bytes != 0) out[static_cast<std::size_t>(stream)] += bytes;
-  }
-  return out;
+void dropZeros(std::vector<std::int64_t>& deltas) {
+  while (!deltas.empty() && deltas.back() == 0) deltas.pop_back();
 }
 
-// How far a step is from one before it.
-void setDistance(const AxisStep& from, const AxisStep& to, std::vector<std::int64_t>& distance) {
-  for (std::size_t s = 0; s < distance.size(); ++s) distance[s] = deltaOf(to.delta, s) - deltaOf(from.delta, s);
+template <class Pairs>
+void setDense(std::vector<std::int64_t>& dense, const Pairs& deltas) {
+  dense.clear();
+  for (const auto& [stream, bytes] : deltas) {
+    if (bytes == 0) continue;
+    if (const auto s = static_cast<std::size_t>(stream); s >= dense.size()) dense.resize(s + 1, 0);
+    dense[static_cast<std::size_t>(stream)] += bytes;
+  }
+  dropZeros(dense);
+}
+
+// What deltas are `times` other ones further.
+void advance(std::vector<std::int64_t>& deltas, const std::vector<std::int64_t>& by, std::int64_t times) {
+  if (times == 0) return;
+  if (deltas.size() < by.size()) deltas.resize(by.size(), 0);
+  for (std::size_t s = 0; s < by.size(); ++s) deltas[s] += times * by[s];
+  dropZeros(deltas);
+}
+
+// Whether `next` is one more step of the run. Of a single step it is, at any distance, which the run then has.
+bool joins(AxisStep& run, const std::vector<std::int64_t>& next) {
+  const std::size_t streams = std::max(run.delta.size(), next.size());
+  if (run.repeat == 1) {
+    run.repeatDelta.resize(streams);
+    for (std::size_t s = 0; s < streams; ++s) run.repeatDelta[s] = deltaOf(next, s) - deltaOf(run.delta, s);
+    dropZeros(run.repeatDelta);
+    return true;
+  }
+  for (std::size_t s = 0; s < std::max(streams, run.repeatDelta.size()); ++s) {
+    if (deltaOf(next, s) != deltaOf(run.delta, s) + run.repeat * deltaOf(run.repeatDelta, s)) return false;
+  }
+  return true;
+}
+
+// Puts steps behind those from `begin` on. Each run is as long as it can be, the first ones first.
+void append(std::vector<AxisStep>& steps, std::size_t begin, AxisStep run) {
+  while (steps.size() > begin && steps.back().cls == run.cls && joins(steps.back(), run.delta)) {
+    AxisStep& last = steps.back();
+    if (run.repeat == 1 || run.repeatDelta == last.repeatDelta) {
+      last.repeat += run.repeat;
+      return;
+    }
+    ++last.repeat;
+    advance(run.delta, run.repeatDelta, 1);
+    --run.repeat;
+  }
+  if (run.repeat == 1) run.repeatDelta.clear();
+  steps.push_back(std::move(run));
+}
+
+// Steps [from, to) of a run.
+AxisStep partOf(const AxisStep& run, std::int64_t from, std::int64_t to) {
+  AxisStep part = run;
+  advance(part.delta, run.repeatDelta, from);
+  part.repeat = to - from;
+  if (part.repeat == 1) part.repeatDelta.clear();
+  return part;
 }
 
 const std::string& labelOf(const Kernel& kernel) {
   return std::visit([](const auto& k) -> const std::string& { return k.label; }, kernel);
 }
 
-// The steps [begin, end) with runs of equal class and constant distance made one step with repeat.
-void foldRange(Axis& axis, std::size_t streams, std::size_t begin, std::size_t end, std::vector<AxisStep>& folded) {
-  std::vector<std::int64_t> distance(streams), step(streams);
-  std::size_t i = begin;
-  while (i < end) {
-    std::size_t next = i + 1;
-    while (next < end && axis.steps[next].cls == axis.steps[i].cls) {
-      setDistance(axis.steps[next - 1], axis.steps[next], next == i + 1 ? distance : step);
-      if (next > i + 1 && step != distance) break;
-      ++next;
-    }
-    AxisStep first = axis.steps[i];
-    first.repeat = static_cast<std::int64_t>(next - i);
-    if (first.repeat > 1) first.repeatDelta = distance;
-    folded.push_back(std::move(first));
-    i = next;
+// Number of the first step of each run, and of the one behind the last.
+std::vector<std::int64_t> firstsOf(const Axis& axis) {
+  std::vector<std::int64_t> firsts{0};
+  for (const AxisStep& run : axis.steps) firsts.push_back(firsts.back() + run.repeat);
+  return firsts;
+}
+
+// Calls visit(run, from, to) for the parts of runs that steps [begin, end) are.
+template <class Visit>
+void forEachPart(const Axis& axis, const std::vector<std::int64_t>& firsts, Window window, Visit visit) {
+  auto run =
+      static_cast<std::size_t>(std::upper_bound(firsts.begin(), firsts.end(), window.begin) - firsts.begin()) - 1;
+  for (std::int64_t at = window.begin; at < window.end; ++run) {
+    const std::int64_t to = std::min<std::int64_t>(window.end, firsts[run + 1]);
+    visit(axis.steps[run], at - firsts[run], to - firsts[run]);
+    at = to;
   }
 }
 
-// Runs do not cross the windows of an axis that is partitioned.
-void foldAxis(Axis& axis, std::size_t streams) {
-  std::vector<AxisStep> folded;
-  if (axis.windowAxis < 0) {
-    foldRange(axis, streams, 0, axis.steps.size(), folded);
-  } else {
-    for (Window& window : axis.windows) {
-      const std::size_t start = folded.size();
-      foldRange(axis, streams, static_cast<std::size_t>(window.begin), static_cast<std::size_t>(window.end), folded);
-      window = Window{static_cast<int>(start), static_cast<int>(folded.size())};
-    }
+// Windows of steps become windows of runs, which do not cross them.
+void cutAtWindows(Axis& axis) {
+  const std::vector<std::int64_t> firsts = firstsOf(axis);
+  std::vector<AxisStep> runs;
+  for (Window& window : axis.windows) {
+    const std::size_t begin = runs.size();
+    forEachPart(axis, firsts, window, [&](const AxisStep& run, std::int64_t from, std::int64_t to) {
+      append(runs, begin, partOf(run, from, to));
+    });
+    window = Window{static_cast<int>(begin), static_cast<int>(runs.size())};
   }
-  axis.steps = std::move(folded);
+  axis.steps = std::move(runs);
+}
+
+std::vector<AxisStep> oneByOne(const std::vector<AxisStep>& runs) {
+  std::vector<AxisStep> all;
+  for (const AxisStep& run : runs) {
+    for (std::int64_t r = 0; r < run.repeat; ++r) all.push_back(partOf(run, r, r + 1));
+  }
+  return all;
 }
 
 template <class Visit>
@@ -84,19 +136,19 @@ int loopsOver(int axis, const std::vector<Node>& nodes) {
   return loops;
 }
 
-void foldNodes(Phase& phase, const std::vector<Node>& nodes) {
+// Axes whose only loop is around one call.
+void findInnermost(const Phase& phase, const std::vector<Node>& nodes, std::vector<bool>& innermost) {
   for (const Node& node : nodes) {
-    if (node.axis < 0 || node.body.size() != 1 || !node.body.front().isCall()) {
-      foldNodes(phase, node.body);
-    } else if (loopsOver(node.axis, phase.body) == 1) {  // another loop may need the steps one by one
-      foldAxis(phase.axes[static_cast<std::size_t>(node.axis)], phase.streams.size());
-    }
+    if (node.axis < 0 || node.body.size() != 1 || !node.body.front().isCall())
+      findInnermost(phase, node.body, innermost);
+    else if (loopsOver(node.axis, phase.body) == 1)
+      innermost[static_cast<std::size_t>(node.axis)] = true;
   }
 }
 
 }  // namespace
 
-ProgramBuilder::ProgramBuilder(TileProgram program) : program_(std::move(program)), folds_(false) {
+ProgramBuilder::ProgramBuilder(TileProgram program) : program_(std::move(program)) {
   for (std::size_t k = 0; k < program_.kernels.size(); ++k)
     kernelsByLabel_[labelOf(program_.kernels[k])].push_back(static_cast<int>(k));
 }
@@ -108,11 +160,8 @@ void ProgramBuilder::makeShared(int buffer, std::string name) {
   program_.buffers[static_cast<std::size_t>(buffer)].name = std::move(name);
 }
 
-void ProgramBuilder::foldFrom(std::size_t first) {
-  for (std::size_t i = first; i < program_.phases.size(); ++i) foldRepeats(program_.phases[i]);
-}
-
 void ProgramBuilder::movePhasesToFront(std::size_t first) {
+  completePhase();
   std::rotate(program_.phases.begin(), program_.phases.begin() + static_cast<std::ptrdiff_t>(first),
               program_.phases.end());
 }
@@ -153,6 +202,9 @@ int ProgramBuilder::addList(SegmentList list) {
 }
 
 void ProgramBuilder::beginPhase(std::string name) {
+  completePhase();
+  open_ = true;
+  counts_.clear();
   program_.phases.emplace_back();
   phase().name = std::move(name);
 }
@@ -167,39 +219,52 @@ int ProgramBuilder::addAxis(std::string name, int classes) {
   axis.name = std::move(name);
   axis.classes = classes;
   phase().axes.push_back(std::move(axis));
+  counts_.push_back(0);
   return static_cast<int>(phase().axes.size()) - 1;
 }
 
-void ProgramBuilder::addStep(int axis, Deltas deltas, int cls) { addStep(axis, AxisDeltas(deltas), cls); }
+void ProgramBuilder::addStep(int axis, Deltas deltas, int cls) { addStepOf(axis, deltas, cls); }
+void ProgramBuilder::addStep(int axis, const AxisDeltas& deltas, int cls) { addStepOf(axis, deltas, cls); }
 
 void ProgramBuilder::countSteps(std::int64_t more) {
   steps_ += more;
   limitWork(static_cast<double>(steps_), FewerSteps::most(), "steps of axes and segments of kernels");
 }
 
-void ProgramBuilder::addStep(int axis, const AxisDeltas& deltas, int cls) {
+template <class Pairs>
+void ProgramBuilder::addStepOf(int axis, const Pairs& deltas, int cls) {
+  setDense(step_, deltas);
+  ++counts_[static_cast<std::size_t>(axis)];
+  std::vector<AxisStep>& steps = axisAt(axis).steps;
+  if (!steps.empty() && steps.back().cls == cls && joins(steps.back(), step_)) {
+    ++steps.back().repeat;
+    return;
+  }
   countSteps(1);
-  AxisStep step;
-  step.delta = dense(deltas);
-  step.cls = cls;
-  phase().axes[static_cast<std::size_t>(axis)].steps.push_back(std::move(step));
+  steps.push_back(AxisStep{step_, cls, 1, {}});
 }
 
 int ProgramBuilder::addUniformAxis(std::string name, std::int64_t count, Deltas step) {
   limitWork(static_cast<double>(count), kMostSteps, "equal steps of an axis");
   const int axis = addAxis(std::move(name));
-  for (std::int64_t i = 0; i < count; ++i) {
-    AxisDeltas deltas(step);
-    for (auto& entry : deltas) entry.second *= i;
-    addStep(axis, deltas);
-  }
+  addSteps(axis, count, {}, step, 0);
   return axis;
+}
+
+void ProgramBuilder::addSteps(int axis, std::int64_t count, Deltas first, Deltas step, int cls) {
+  if (count <= 0) return;
+  AxisStep run{{}, cls, count, {}};
+  setDense(run.delta, first);
+  if (count > 1) setDense(run.repeatDelta, step);
+  countSteps(1);
+  counts_[static_cast<std::size_t>(axis)] += count;
+  append(axisAt(axis).steps, 0, std::move(run));
 }
 
 int ProgramBuilder::addPartition(std::string name, int axis, std::int64_t parts) {
   const std::int64_t count = axisSteps(axis);
   const int partition = addAxis(std::move(name), static_cast<int>(parts));
-  Axis& source = phase().axes[static_cast<std::size_t>(axis)];
+  Axis& source = axisAt(axis);
   source.windowAxis = partition;
   for (std::int64_t i = 0; i < parts; ++i) {
     source.windows.push_back(Window{static_cast<int>(count * i / parts), static_cast<int>(count * (i + 1) / parts)});
@@ -209,21 +274,79 @@ int ProgramBuilder::addPartition(std::string name, int axis, std::int64_t parts)
 }
 
 int ProgramBuilder::addPartOfWindows(std::string name, int axis, int begin, int end) {
-  Axis part = phase().axes[static_cast<std::size_t>(axis)];
+  Axis part = axisAt(axis);
   part.name = std::move(name);
   for (Window& w : part.windows) w = Window{w.begin + begin, end == 0 ? w.end : w.begin + end};
+  counts_.push_back(axisSteps(axis));
   phase().axes.push_back(std::move(part));
   return static_cast<int>(phase().axes.size()) - 1;
 }
 
 void ProgramBuilder::moveStep(int axis, std::int64_t step, int stream, std::int64_t bytes) {
-  auto& delta = phase().axes[static_cast<std::size_t>(axis)].steps[static_cast<std::size_t>(step)].delta;
-  delta.resize(std::max(delta.size(), static_cast<std::size_t>(stream) + 1), 0);
-  delta[static_cast<std::size_t>(stream)] += bytes;
+  std::vector<AxisStep>& steps = axisAt(axis).steps;
+  auto run = steps.begin();
+  if (axisSteps(axis) == std::ssize(steps)) {  // none repeats
+    run += step;
+    step = 0;
+  }
+  while (step >= run->repeat) step -= (run++)->repeat;
+  if (run->repeat > 1) {
+    const AxisStep whole = *run;
+    run = steps.erase(run);
+    if (step + 1 < whole.repeat) run = steps.insert(run, partOf(whole, step + 1, whole.repeat));
+    run = steps.insert(run, partOf(whole, step, step + 1));
+    if (step > 0) run = steps.insert(run, partOf(whole, 0, step)) + 1;
+    countSteps(2);
+  }
+  std::vector<std::int64_t> by(static_cast<std::size_t>(stream) + 1, 0);
+  by.back() = bytes;
+  advance(run->delta, by, 1);
 }
 
-std::int64_t ProgramBuilder::axisSteps(int axis) const {
-  return static_cast<std::int64_t>(program_.phases.back().axes[static_cast<std::size_t>(axis)].steps.size());
+void ProgramBuilder::moveSteps(int axis, int stream, std::int64_t bytes) {
+  std::vector<std::int64_t> by(static_cast<std::size_t>(stream) + 1, 0);
+  by.back() = bytes;
+  std::int64_t step = 0;
+  for (AxisStep& run : axisAt(axis).steps) {
+    advance(run.delta, by, step);
+    if (run.repeat > 1) advance(run.repeatDelta, by, 1);
+    step += run.repeat;
+  }
+}
+
+std::int64_t ProgramBuilder::axisSteps(int axis) const { return counts_[static_cast<std::size_t>(axis)]; }
+
+bool ProgramBuilder::occurs(int axis, int cls) const {
+  const Axis& a = axisAt(axis);
+  const std::vector<std::int64_t> firsts = firstsOf(a);
+  bool found = false;
+  for (const Window& window : a.windows) {
+    forEachPart(a, firsts, window,
+                [&](const AxisStep& run, std::int64_t, std::int64_t) { found = found || run.cls == cls; });
+  }
+  return found;
+}
+
+std::int64_t ProgramBuilder::tasks() const {
+  std::int64_t n = 1;
+  for (const int axis : program_.phases.back().parallelAxes) n *= axisSteps(axis);
+  return n;
+}
+
+void ProgramBuilder::completePhase() {
+  if (!open_) return;
+  open_ = false;
+  std::vector<bool> innermost(phase().axes.size());
+  findInnermost(phase(), phase().body, innermost);
+  for (std::size_t i = 0; i < innermost.size(); ++i) {
+    Axis& axis = phase().axes[i];
+    if (!innermost[i]) {
+      countSteps(counts_[i] - std::ssize(axis.steps));
+      axis.steps = oneByOne(axis.steps);
+    } else if (axis.windowAxis >= 0) {
+      cutAtWindows(axis);
+    }
+  }
 }
 
 // Lists of calls that were replaced by others are left over.
@@ -251,9 +374,7 @@ void ProgramBuilder::dropUnusedLists() {
 }
 
 TileProgram ProgramBuilder::finish() {
-  for (Phase& phase : program_.phases) {
-    if (folds_) foldRepeats(phase);
-  }
+  completePhase();
   dropUnusedLists();
   return std::move(program_);
 }
@@ -280,6 +401,11 @@ std::vector<Node> nest(const std::vector<int>& axes, std::vector<Node> body) {
   return body;
 }
 
-void foldRepeats(Phase& phase) { foldNodes(phase, phase.body); }
+void takeOneByOne(Axis& axis) {
+  const std::vector<std::int64_t> firsts = firstsOf(axis);
+  const auto first = [&](int run) { return static_cast<int>(firsts[static_cast<std::size_t>(run)]); };
+  for (Window& w : axis.windows) w = Window{first(w.begin), first(w.end)};
+  axis.steps = oneByOne(axis.steps);
+}
 
 }  // namespace cubejit

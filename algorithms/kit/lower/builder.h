@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how lowerings assemble a TileProgram: equal kernels and lists are stored once, axes and streams get their indices.
+// Decides how lowerings assemble a TileProgram: equal kernels and lists are stored once, axes and streams get their indices, and equal, evenly
+// spaced steps of an axis are one step that repeats.
 // Leaves what to assemble to the lowerings.
 #pragma once
 
@@ -18,7 +19,9 @@ namespace cubejit {
 using Deltas = std::initializer_list<std::pair<int, std::int64_t>>;
 using AxisDeltas = std::vector<std::pair<int, std::int64_t>>;
 
-/// Steps and segments beyond kMostSteps end the lowering (limitWork).
+/// Steps and segments beyond kMostSteps end the lowering (limitWork). Steps of the phase that is being made are numbered one by one, also in
+/// windows, but lie in its axes as runs that repeat. When the next phase begins or the program is finished, those of an innermost loop around one
+/// call stay so, and its kernel loops; all others are taken apart.
 class ProgramBuilder {
  public:
   explicit ProgramBuilder(std::string name) { program_.name = std::move(name); }
@@ -37,6 +40,8 @@ class ProgramBuilder {
   int addAxis(std::string name, int classes = 1);
   void addStep(int axis, Deltas deltas, int cls = 0);
   void addStep(int axis, const AxisDeltas& deltas, int cls = 0);
+  /// `count` steps of a class, the first one at `first` and each `step` bytes behind the one before.
+  void addSteps(int axis, std::int64_t count, Deltas first, Deltas step, int cls);
   /// `count` equal steps, `step` bytes apart.
   int addUniformAxis(std::string name, std::int64_t count, Deltas step);
   /// A new axis that partitions the steps of `axis` into `parts` contiguous windows of nearly equal size; part i has class i.
@@ -45,25 +50,35 @@ class ProgramBuilder {
   /// where it ends. Precondition: every window has that many steps.
   int addPartOfWindows(std::string name, int axis, int begin, int end);
   std::int64_t axisSteps(int axis) const;
+  /// Whether a window of the axis has a step of the class.
+  bool occurs(int axis, int cls) const;
+  std::int64_t tasks() const;  ///< of the phase
   /// A step that is there moves `stream` by so many bytes more.
   void moveStep(int axis, std::int64_t step, int stream, std::int64_t bytes);
+  /// Step i of all moves `stream` by i times `bytes` more.
+  void moveSteps(int axis, int stream, std::int64_t bytes);
   Phase& phase() { return program_.phases.back(); }
   TileProgram finish();
 
   int bufferOf(BufferRole role) const;  ///< -1 if the program has none
   void makeShared(int buffer, std::string name);
   std::size_t phases() const { return program_.phases.size(); }
-  /// Folds the phases from index `first` on; for phases added to a program that was there.
-  void foldFrom(std::size_t first);
   /// The phases from index `first` on come before all others.
   void movePhasesToFront(std::size_t first);
 
  private:
   void countSteps(std::int64_t more);
+  Axis& axisAt(int axis) { return program_.phases.back().axes[static_cast<std::size_t>(axis)]; }
+  const Axis& axisAt(int axis) const { return program_.phases.back().axes[static_cast<std::size_t>(axis)]; }
+  template <class Pairs>
+  void addStepOf(int axis, const Pairs& deltas, int cls);
+  void completePhase();
   void dropUnusedLists();
 
   TileProgram program_;
-  bool folds_ = true;  ///< false: the phases that were there are folded already
+  bool open_ = false;                 ///< the last phase is being made
+  std::vector<std::int64_t> counts_;  ///< steps of each axis of the phase
+  std::vector<std::int64_t> step_;    ///< of addStep
   std::unordered_map<std::string, std::vector<int>> kernelsByLabel_;
   std::unordered_map<std::string, int> listIndex_;
   std::int64_t steps_ = 0;   ///< of all axes, and segments of all lists
@@ -76,7 +91,7 @@ Node callNode(Call call);
 /// `body` inside loops over `axes`, outermost first.
 std::vector<Node> nest(const std::vector<int>& axes, std::vector<Node> body);
 
-/// Folds runs of equal, evenly spaced steps of the innermost axes into one step with `repeat`, so that the kernel loops.
-void foldRepeats(Phase& phase);
+/// Steps that repeat become steps of their own; windows follow.
+void takeOneByOne(Axis& axis);
 
 }  // namespace cubejit

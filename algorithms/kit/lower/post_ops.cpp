@@ -199,7 +199,7 @@ class PostOpsFusion {
             return more * each.channel >= to_.each ||
                    to_.along(from + more * by).block != to_.along(from).block + more * each.block;
           }))
-        takeOneByOne(static_cast<int>(a));
+        takeOneByOne(phase_->axes[a]);
       std::int64_t most = 0;
       for (AxisStep& step : phase_->axes[a].steps) {
         const ChannelPlace place = to_.along(deltaOf(step.delta, at)), each = to_.along(deltaOf(step.repeatDelta, at));
@@ -222,26 +222,6 @@ class PostOpsFusion {
     return static_cast<int>(phase_->streams.size()) - 1;
   }
 
-  // Steps that a kernel repeats become steps of their own.
-  void takeOneByOne(int index) {
-    Axis& axis = phase_->axes[static_cast<std::size_t>(index)];
-    std::vector<AxisStep> all;
-    std::vector<int> began;
-    for (const AxisStep& step : axis.steps) {
-      began.push_back(static_cast<int>(all.size()));
-      for (std::int64_t r = 0; r < step.repeat; ++r) {
-        AxisStep one{step.delta, step.cls, 1, {}};
-        one.delta.resize(std::max(one.delta.size(), step.repeatDelta.size()), 0);
-        for (std::size_t s = 0; s < step.repeatDelta.size(); ++s) one.delta[s] += r * step.repeatDelta[s];
-        all.push_back(std::move(one));
-      }
-    }
-    began.push_back(static_cast<int>(all.size()));
-    for (Window& w : axis.windows)
-      w = Window{began[static_cast<std::size_t>(w.begin)], began[static_cast<std::size_t>(w.end)]};
-    axis.steps = std::move(all);
-  }
-
   void visit(std::vector<Node>& nodes, int around) {
     std::vector<Node> out;
     for (Node& node : nodes) {
@@ -255,7 +235,7 @@ class PostOpsFusion {
         continue;
       }
       if (std::optional<Call> before = finishCall(node.call)) {
-        if (around >= 0) takeOneByOne(around);
+        if (around >= 0) takeOneByOne(phase_->axes[static_cast<std::size_t>(around)]);
         out.push_back(callNode(std::move(*before)));
       }
       out.push_back(std::move(node));

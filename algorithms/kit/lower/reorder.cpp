@@ -50,7 +50,6 @@ TileProgram addStaging(TileProgram core, const Problem& problem, const TilingPla
     if (!result && isHf32(given) && plan.pass != Pass::kDb) c.toType = elementOf(given);
     const std::size_t before = b.phases();
     addConversion(b, c, lanes);
-    b.foldFrom(before);
     if (!result) b.movePhasesToFront(before);
   }
   return b.finish();

@@ -136,11 +136,8 @@ void addWeightsUnpack(ProgramBuilder& b, const WeightsScratch& s) {
 
 std::vector<Node> unpackBlock(ProgramBuilder& b, const WeightsScratch& s, std::int64_t registerRows,
                               UnpackStreams streams, int rows, int lanes) {
-  const auto moves = [&](int axis, std::int64_t step) {
-    for (std::int64_t i = 0; i < b.axisSteps(axis); ++i) b.moveStep(axis, i, streams.dw, i * step);
-  };
-  moves(rows, registerRows * s.dwRow());
-  moves(lanes, s.width * s.dwLane());
+  b.moveSteps(rows, streams.dw, registerRows * s.dwRow());
+  b.moveSteps(lanes, streams.dw, s.width * s.dwLane());
   std::vector<Node> perBlock;
   for (int tail = 0; tail < 2; ++tail) {  // whole row blocks, then the narrow one: each has its own number of rows
     const std::int64_t count =

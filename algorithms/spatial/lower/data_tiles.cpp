@@ -50,22 +50,17 @@ std::int64_t SpatialShape::vectorsOf(std::int64_t block) const {
   return std::min(blockLanes / lanes, (longest - block * blockLanes + lanes - 1) / lanes);
 }
 
-std::vector<int> SpatialShape::blockClasses() const {
+std::vector<LaneBlocks> SpatialShape::blockRuns() const {
   // Blocks in which every shift reads all lanes are alike.
   Range everyShift{0, longest};
   for (const TapShift& shift : shifts) {
     const Range own = lanesRead(*this, shift.offset);
     everyShift = {std::max(everyShift.lo, own.lo), std::min(everyShift.hi, own.hi)};
   }
-  std::vector<int> classes;
+  const Range inside{ceilDiv(everyShift.lo, blockLanes), everyShift.hi / blockLanes};
+  std::vector<LaneBlocks> runs;
   ClassNumbers<std::vector<std::int64_t>> known;
-  int inside = -1;
-  for (std::int64_t block = 0; block < blocks(); ++block) {
-    const bool whole = everyShift.lo <= block * blockLanes && (block + 1) * blockLanes <= everyShift.hi;
-    if (whole && inside >= 0) {
-      classes.push_back(inside);
-      continue;
-    }
+  for (std::int64_t block = 0; block < blocks(); block = runs.back().first + runs.back().count) {
     std::vector<std::int64_t> lanesOf;
     for (std::int64_t v = 0; v < vectorsOf(block); ++v) {
       lanesOf.push_back(std::min<std::int64_t>(longest - block * blockLanes - v * lanes, lanes));
@@ -74,10 +69,10 @@ std::vector<int> SpatialShape::blockClasses() const {
         lanesOf.insert(lanesOf.end(), {read.lo, read.hi});
       }
     }
-    classes.push_back(known.of(std::move(lanesOf)).first);
-    if (whole) inside = classes.back();
+    runs.push_back(
+        {block, block == inside.lo && inside.length() > 0 ? inside.length() : 1, known.of(std::move(lanesOf)).first});
   }
-  return classes;
+  return runs;
 }
 
 LaneRange SpatialShape::readable(std::int64_t offset, std::int64_t block, std::int64_t v) const {

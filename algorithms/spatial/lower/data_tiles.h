@@ -20,6 +20,12 @@ struct TapShift {
   std::vector<std::int64_t> kernelW;  ///< its kernel index, per phase (-1 = none)
 };
 
+/// Neighbouring blocks along W, of one class.
+struct LaneBlocks {
+  std::int64_t first = 0, count = 1;
+  int cls = 0;
+};
+
 struct SpatialShape {
   DataGradient g;
   int lanes = 16;
@@ -37,8 +43,9 @@ struct SpatialShape {
   std::int64_t blocks() const { return (longest + blockLanes - 1) / blockLanes; }
   std::int64_t vectorsOf(std::int64_t block) const;
 
-  /// The class of each block, numbered as they are first seen: as many vectors, which read and hold the same lanes.
-  std::vector<int> blockClasses() const;
+  /// All blocks in order, neighbours of one class together. Those of a class have as many vectors, which read and hold the same lanes; classes
+  /// are numbered as they are first seen.
+  std::vector<LaneBlocks> blockRuns() const;
 
   /// Lanes of vector v of a block that may read the operand at `offset`; {0, -1} if none may.
   LaneRange readable(std::int64_t offset, std::int64_t block, std::int64_t v) const;

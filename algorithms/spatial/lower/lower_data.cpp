@@ -133,29 +133,25 @@ class Lowering {
       b_.addStep(channels, {{a, i * shape_.blockBytes()}, {sink, i * plan_.registerChannels * g_.result.cStride}},
                  (i + 1) * plan_.registerChannels <= g_.result.channels ? 0 : 1);
     }
-    const std::int64_t blocks = shape_.blocks();
-    const int w = b_.addAxis("w", static_cast<int>(blocks));
-    for (std::int64_t i = 0; i < blocks; ++i) {
-      b_.addStep(w,
-                 {{dy_.stream, i * shape_.blockLanes * elementBytes(pitch.operand)},
-                  {c, i * shape_.blockLanes * elementBytes(pitch.result)}},
-                 static_cast<int>(i));
+    std::vector<std::int64_t> blockOf;  // the first one of each class
+    const int w = b_.addAxis("w");
+    const std::int64_t read = shape_.blockLanes * elementBytes(pitch.operand),
+                       written = shape_.blockLanes * elementBytes(pitch.result);
+    for (const LaneBlocks& run : shape_.blockRuns()) {
+      if (run.cls == std::ssize(blockOf)) blockOf.push_back(run.first);
+      b_.addSteps(w, run.count, {{dy_.stream, run.first * read}, {c, run.first * written}},
+                  {{dy_.stream, read}, {c, written}}, run.cls);
     }
+    b_.phase().axes[static_cast<std::size_t>(w)].classes = static_cast<int>(blockOf.size());
 
     SpatialDataSections sections(b_, shape_, plan_, pitch);
     Call call{"multiply", a, dy_.stream, c, {cacheAxis[0], cacheAxis[1], registerAxis[0], registerAxis[1], channels, w},
               {}};
-    const std::vector<int> classes = shape_.blockClasses();
     forEachClass(axes_, [&](const std::array<const BlockClass*, 2>& of) {
       for (int tail = 0; tail < 2; ++tail) {
         const bool exists = of[0] != nullptr && of[1] != nullptr && channelsOf(tail) > 0;
-        std::vector<Variant> ofClass;
-        for (std::int64_t i = 0; i < blocks; ++i) {
-          const auto cls = static_cast<std::size_t>(classes[static_cast<std::size_t>(i)]);
-          if (cls == ofClass.size())
-            ofClass.push_back(exists ? sections.variant(*of[0], *of[1], channelsOf(tail), i) : Variant{});
-          call.variants.push_back(ofClass[cls]);
-        }
+        for (const std::int64_t block : blockOf)
+          call.variants.push_back(exists ? sections.variant(*of[0], *of[1], channelsOf(tail), block) : Variant{});
       }
     });
     std::vector<Node> perBlock = nest({w}, {callNode(std::move(call))});

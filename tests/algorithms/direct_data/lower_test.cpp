@@ -52,5 +52,34 @@ TEST(LowerDataChannels, EdgesAreUnrolledToHideTheLoop) {
   EXPECT_EQ(edges, 26);
 }
 
+// A row of 910 taps and one channel: blocks at the edges reach any number of them, which sections share.
+TEST(LowerDataChannels, LongKernelsAreNotWrittenOutOnceForEachEdge) {
+  Problem p;
+  p.rank = 1;
+  p.cin = 1;
+  p.cout = 8;
+  p.in = Dhw{1, 1, 4000};
+  p.kernel = Dhw{1, 1, 910};
+  p.out = Dhw{1, 1, 3091};
+  p.layout = Layout::kNdhwc;
+  DirectDataPlan plan;
+  plan.vectorize = DataVectors::kInputChannels;
+  plan.registerW = 9;
+  plan.bufferC = true;
+  const auto program = lower(p, plan, hostOf(IsaLevel::kAvx2));
+  ASSERT_TRUE(program.ok()) << program.error().message;
+  std::size_t multiplyAdds = 0;
+  for (const Kernel& kernel : program->kernels) {
+    const auto* contract = std::get_if<Contract>(&kernel);
+    if (contract == nullptr) continue;
+    for (const Section& section : contract->sections) {
+      for (const Step& step : section.steps) {
+        for (const AOperand& a : step.a) multiplyAdds += a.uses.size();
+      }
+    }
+  }
+  EXPECT_LT(multiplyAdds, 100'000U);
+}
+
 }  // namespace
 }  // namespace cubejit

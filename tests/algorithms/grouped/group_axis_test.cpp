@@ -36,7 +36,8 @@ TEST(GroupAxis, PairsAreThoseOfTheConvolution) {
     const GroupAxis axis = makeGroupAxis(rel, length);
     std::set<Triple> found;
     std::int64_t covered = 0, lo = rel.operands, hi = 0;
-    for (const GroupBlock& block : axis.blocks) {
+    for (std::int64_t b = 0; b < axis.blocks(); ++b) {
+      const GroupBlock block = axis.block(b);
       const GroupBlockClass& cls = axis.classes[static_cast<std::size_t>(block.cls)];
       EXPECT_EQ(block.start, covered);
       covered += cls.length;
@@ -49,7 +50,7 @@ TEST(GroupAxis, PairsAreThoseOfTheConvolution) {
     EXPECT_EQ(covered, rel.results);
     EXPECT_EQ(found, triplesOf(rel)) << "case " << i;
     if (found.empty()) continue;
-    const Range range = operandRange(axis, 0, static_cast<int>(axis.blocks.size()));
+    const Range range = operandRange(axis, 0, axis.blocks());
     EXPECT_EQ(range.lo, lo);
     EXPECT_EQ(range.hi, hi);
   }
@@ -57,11 +58,11 @@ TEST(GroupAxis, PairsAreThoseOfTheConvolution) {
 
 TEST(GroupAxis, InteriorBlocksShareOneClass) {
   const GroupAxis axis = makeGroupAxis(AxisRelation{true, 56, 56, 3, 1, 1, 1}, 8);
-  ASSERT_EQ(axis.blocks.size(), 7U);
+  ASSERT_EQ(axis.blocks(), 7);
   EXPECT_EQ(axis.classes.size(), 3U);
-  for (std::size_t i = 2; i < 6; ++i) EXPECT_EQ(axis.blocks[i].cls, axis.blocks[1].cls);
-  EXPECT_EQ(axis.classes[static_cast<std::size_t>(axis.blocks[1].cls)].pairs.size(), 24U);
-  EXPECT_EQ(axis.classes[static_cast<std::size_t>(axis.blocks[0].cls)].pairs.size(), 23U);
+  for (std::int64_t i = 2; i < 6; ++i) EXPECT_EQ(axis.block(i).cls, axis.block(1).cls);
+  EXPECT_EQ(axis.classes[static_cast<std::size_t>(axis.block(1).cls)].pairs.size(), 24U);
+  EXPECT_EQ(axis.classes[static_cast<std::size_t>(axis.block(0).cls)].pairs.size(), 23U);
 }
 
 }  // namespace

@@ -5,6 +5,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <random>
+#include <utility>
+#include <vector>
+
 namespace cubejit {
 namespace {
 
@@ -66,6 +71,102 @@ TEST(ProgramBuilder, FoldsEvenStepsOfTheInnermostAxisOnly) {
   EXPECT_EQ(folded[1].delta, std::vector<std::int64_t>{100});
   EXPECT_EQ(folded[1].repeat, 1);
   EXPECT_EQ(folded[2].cls, 1);
+}
+
+// A step, as whoever adds it sees it.
+struct Added {
+  std::array<std::int64_t, 2> delta{};
+  int cls = 0;
+  friend bool operator==(const Added& x, const Added& y) = default;
+};
+
+// Steps [begin, end) of the axis, one by one.
+std::vector<Added> stepsIn(const Axis& axis, std::size_t begin, std::size_t end) {
+  std::vector<Added> steps;
+  for (std::size_t i = begin; i < end; ++i) {
+    const AxisStep& step = axis.steps[i];
+    for (std::int64_t r = 0; r < step.repeat; ++r) {
+      Added one{{}, step.cls};
+      for (std::size_t s = 0; s < 2; ++s) one.delta[s] = deltaOf(step.delta, s) + r * deltaOf(step.repeatDelta, s);
+      steps.push_back(one);
+    }
+  }
+  return steps;
+}
+
+TEST(ProgramBuilder, RunsAreTheStepsThatWereAdded) {
+  std::mt19937 random(55);
+  const auto pick = [&](int lo, int hi) { return std::uniform_int_distribution<std::int64_t>(lo, hi)(random); };
+  for (int i = 0; i < 3000; ++i) {
+    ProgramBuilder b("p");
+    b.beginPhase("work");
+    const int x = b.addBuffer("x", BufferRole::kX, 4000);
+    const std::array<int, 2> streams{b.addStream("s", x), b.addStream("t", x)};
+    const int axis = b.addAxis("axis", 2);
+    std::vector<Added> all;
+    const auto at = [&](const Added& a) { return AxisDeltas{{streams[0], a.delta[0]}, {streams[1], a.delta[1]}}; };
+    for (std::int64_t n = pick(1, 8); n > 0; --n) {
+      const Added first{{pick(0, 3), pick(0, 1)}, static_cast<int>(pick(0, 1))};
+      const std::int64_t step = pick(0, 1), count = pick(0, 4);
+      if (pick(0, 1) == 0) {
+        b.addSteps(axis, count, {{streams[0], first.delta[0]}, {streams[1], first.delta[1]}}, {{streams[0], step}},
+                   first.cls);
+        for (std::int64_t k = 0; k < count; ++k)
+          all.push_back({{first.delta[0] + k * step, first.delta[1]}, first.cls});
+      } else {
+        b.addStep(axis, at(first), first.cls);
+        all.push_back(first);
+      }
+    }
+    if (!all.empty() && pick(0, 2) == 0) {
+      const std::int64_t moved = pick(0, static_cast<int>(all.size()) - 1);
+      b.moveStep(axis, moved, streams[1], 5);
+      all[static_cast<std::size_t>(moved)].delta[1] += 5;
+    }
+    if (pick(0, 2) == 0) {
+      b.moveSteps(axis, streams[1], 2);
+      for (std::size_t k = 0; k < all.size(); ++k) all[k].delta[1] += 2 * static_cast<std::int64_t>(k);
+    }
+    ASSERT_EQ(b.axisSteps(axis), std::ssize(all));
+    const int partition = pick(0, 1) == 0 ? b.addPartition("part", axis, pick(1, 3)) : -1;
+    Call call;
+    call.a = streams[0];
+    call.variants.resize(1);
+    const bool innermost = pick(0, 1) == 0;
+    std::vector<Node> body(innermost ? 1 : 2, callNode(call));
+    b.phase().body = nest({axis}, std::move(body));
+    if (partition >= 0) {
+      b.phase().parallelAxes = {partition};
+      EXPECT_EQ(b.tasks(), b.axisSteps(partition));
+    }
+    const TileProgram program = b.finish();
+    const Axis& made = program.phases[0].axes[static_cast<std::size_t>(axis)];
+    std::vector<Added> steps;
+    if (partition < 0) steps = stepsIn(made, 0, made.steps.size());
+    for (const Window& w : made.windows) {
+      const std::vector<Added> part = stepsIn(made, static_cast<std::size_t>(w.begin), static_cast<std::size_t>(w.end));
+      const auto parts = std::ssize(made.windows), p = &w - made.windows.data();
+      EXPECT_EQ(std::ssize(part), std::ssize(all) * (p + 1) / parts - std::ssize(all) * p / parts);
+      steps.insert(steps.end(), part.begin(), part.end());
+    }
+    EXPECT_EQ(steps, all) << "case " << i;
+    for (const AxisStep& step : made.steps) EXPECT_TRUE(innermost || step.repeat == 1) << "case " << i;
+  }
+}
+
+TEST(ProgramBuilder, LongAxesTakeNoLongerThanShortOnes) {
+  ProgramBuilder b("p");
+  b.beginPhase("work");
+  const int stream = b.addStream("s", b.addBuffer("x", BufferRole::kX, std::int64_t{1} << 40));
+  const int axis = b.addAxis("axis");
+  b.addSteps(axis, std::int64_t{1} << 30, {}, {{stream, 64}}, 0);
+  Call call;
+  call.a = stream;
+  call.variants.resize(1);
+  b.phase().body = nest({axis}, {callNode(call)});
+  const TileProgram program = b.finish();
+  ASSERT_EQ(program.phases[0].axes[0].steps.size(), 1U);
+  EXPECT_EQ(program.phases[0].axes[0].steps[0].repeat, std::int64_t{1} << 30);
 }
 
 }  // namespace
