@@ -24,6 +24,7 @@ from torch.utils.checkpoint import checkpoint
 
 import cubejit.torch as ours
 from cubejit.torch import choosing
+from torch_exact import Exact
 
 
 def close(a, b, relative=2e-5):
@@ -35,7 +36,7 @@ def rows(**wanted):
 
 
 class Door(unittest.TestCase):
-    """Everything runs with cubejit chosen wherever it computes the type, and is compared with PyTorch's own."""
+    """Everything runs with cubejit chosen wherever it computes the type, and is compared with what PyTorch computes, exactly."""
 
     def setUp(self):
         ours.report(reset=True)
@@ -45,22 +46,18 @@ class Door(unittest.TestCase):
 
     def expect(self, call, *leaves, relative=2e-5, passes=("y", "dx+dw")):
         """call() gives a tensor of what requires gradients in `leaves`."""
-        results = []
-        for enabled in (False, True):
+        def step(whose):
             for leaf in leaves:
                 leaf.grad = None
             torch.manual_seed(1)
-            if enabled:
-                with ours.enable("ours"):
-                    y = call()
-                    (y * torch.linspace(-1, 1, y.numel(), dtype=y.dtype).view_as(y)).sum().backward()
-            else:
+            with whose:
                 y = call()
                 (y * torch.linspace(-1, 1, y.numel(), dtype=y.dtype).view_as(y)).sum().backward()
-            results.append([y.detach(), *(leaf.grad for leaf in leaves)])
-        for theirs, mine in zip(*results):
+            return [y.detach(), *(leaf.grad for leaf in leaves)]
+
+        for theirs, wanted, mine in zip(step(torch.enable_grad()), step(Exact()), step(ours.enable("ours"))):
             self.assertEqual((mine.dtype, mine.shape), (theirs.dtype, theirs.shape))
-            self.assertTrue(close(mine, theirs, relative))
+            self.assertTrue(close(mine, wanted, relative))
         for name in passes:
             self.assertTrue(rows(**{"pass": name, "passed_on": None}), f"{name} was not caught:\n{ours.report()}")
 
@@ -122,7 +119,8 @@ class Door(unittest.TestCase):
             (y * torch.linspace(-1, 1, y.numel()).view_as(y)).sum().backward()
             return y.detach(), x.grad, layer.weight.grad
 
-        exact = gradients(lambda: layer(x))
+        with Exact():
+            exact = gradients(lambda: layer(x))
         with ours.enable("ours"):
             for mine, wanted in zip(gradients(cast), exact):
                 self.assertTrue(close(mine, wanted, 2**-7))
@@ -162,7 +160,8 @@ class Door(unittest.TestCase):
             (dx,) = torch.autograd.grad(y.pow(2).sum(), x, create_graph=True)
             return torch.autograd.grad(dx.pow(2).sum(), (x, w))
 
-        wanted = penalty()
+        with Exact():
+            wanted = penalty()
         with ours.enable("ours"):
             got = penalty()
         for a, b in zip(got, wanted):
@@ -177,7 +176,8 @@ class Door(unittest.TestCase):
             with forward_ad.dual_level():
                 return forward_ad.unpack_dual(functional.conv2d(forward_ad.make_dual(x, t), w)).tangent.clone()
 
-        wanted = tangent()
+        with Exact():
+            wanted = tangent()
         with ours.enable("ours"):
             self.assertTrue(close(tangent(), wanted))
 
@@ -222,7 +222,8 @@ class Door(unittest.TestCase):
 
     def test_a_graph_outlives_disabling(self):
         layer, x = nn.Conv2d(3, 4, 3, bias=False), torch.randn(1, 3, 8, 8, requires_grad=True)
-        layer(x).sum().backward()
+        with Exact():
+            layer(x).sum().backward()
         wanted, x.grad = x.grad, None
         with ours.enable("ours"):
             y = layer(x)
@@ -276,7 +277,7 @@ class Door(unittest.TestCase):
             net = copy.deepcopy(model)
             optimiser = torch.optim.SGD(net.parameters(), lr=0.1)
             losses = []
-            with ours.enable("ours") if enabled else torch.enable_grad():
+            with ours.enable("ours") if enabled else Exact():
                 for _ in range(12):
                     optimiser.zero_grad()
                     loss = functional.cross_entropy(net(x), target)

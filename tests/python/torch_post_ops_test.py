@@ -14,6 +14,7 @@ from torch.autograd import forward_ad
 import cubejit.torch as ours
 from cubejit.errors import Error
 from random_convolution import random_convolution
+from torch_exact import Exact
 
 PARTS = [None, "relu", "leaky_relu:0.1", "clip:-1:2"]
 
@@ -108,10 +109,12 @@ class PostOps(unittest.TestCase):
         torch.testing.assert_close(got, torch.nn.functional.conv2d(x + 1, w), rtol=1e-4, atol=1e-4)
         for needs in ((False, False, True), (True, True, True)):  # a slope that the sign of y does not tell
             leaves = [t.clone().requires_grad_(need) for t, need in zip((x, w, torch.randn(2, 4, 4, 4)), needs)]
-            gradients = [torch.autograd.grad(y.sum(), [t for t in leaves if t.requires_grad]) for y in (
-                ours.conv_post_ops(*leaves[:2], add=leaves[2], activation="leaky_relu:-1"),
-                torch.nn.functional.leaky_relu(torch.nn.functional.conv2d(*leaves[:2]) + leaves[2], -1.0))]
-            for got, wanted in zip(*gradients):
+            asked = [t for t in leaves if t.requires_grad]
+            mine = torch.autograd.grad(ours.conv_post_ops(*leaves[:2], add=leaves[2], activation="leaky_relu:-1").sum(), asked)
+            with Exact():
+                theirs = torch.nn.functional.leaky_relu(torch.nn.functional.conv2d(*leaves[:2]) + leaves[2], -1.0)
+                exact = torch.autograd.grad(theirs.sum(), asked)
+            for got, wanted in zip(mine, exact):
                 torch.testing.assert_close(got, wanted, rtol=1e-4, atol=1e-4)
         x, w = torch.ones(()).expand(2, 3, 4, 4, 4), torch.randn(4, 3, 2, 2, 2, requires_grad=True)
         ours.conv_post_ops(x, w).sum().backward()  # dy repeats one element as well
