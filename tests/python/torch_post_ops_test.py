@@ -110,7 +110,8 @@ class PostOps(unittest.TestCase):
         for needs in ((False, False, True), (True, True, True)):  # a slope that the sign of y does not tell
             leaves = [t.clone().requires_grad_(need) for t, need in zip((x, w, torch.randn(2, 4, 4, 4)), needs)]
             asked = [t for t in leaves if t.requires_grad]
-            mine = torch.autograd.grad(ours.conv_post_ops(*leaves[:2], add=leaves[2], activation="leaky_relu:-1").sum(), asked)
+            with ours.enable("ours"):  # of the separate operators that it is then
+                mine = torch.autograd.grad(ours.conv_post_ops(*leaves[:2], add=leaves[2], activation="leaky_relu:-1").sum(), asked)
             with Exact():
                 theirs = torch.nn.functional.leaky_relu(torch.nn.functional.conv2d(*leaves[:2]) + leaves[2], -1.0)
                 exact = torch.autograd.grad(theirs.sum(), asked)
