@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Decides how whole training steps are compared: networks of PyTorch, their steps by PyTorch alone and with cubejit under the dispatcher,
-turn by turn in one process. Prints a table; --json FILE keeps the samples. --bound adds what PyTorch's profiler counts outside convolutions in
-a step of its own, and by how much a step could be faster if convolutions took no time.
+turn by turn in one process. Prints a table, of CPU time (of all threads) beside wall time, since two threads beside a busy core mean nothing;
+--json FILE keeps the samples. --profile adds what a step of PyTorch alone is made of, by its profiler, and by how much a step could be faster if
+convolutions took no time. --report says who computes each layer, and which are slower with cubejit than without.
 
     PYTHONPATH=build/release/python_packages bench/training_step.py --models unet3d,r3d18 --threads 2
 """
@@ -27,23 +28,27 @@ def block3d(cin, cout, stride=1):
 
 
 class UNet3d(nn.Module):
-    """Three levels of nnU-Net's blocks."""
+    """nnU-Net's blocks on levels of so many channels; with heads on all levels but the deepest one if it is supervised deeply."""
 
-    def __init__(self, width=32):
+    def __init__(self, widths=(32, 64, 128), deep=False):
         super().__init__()
-        self.down = nn.ModuleList([block3d(1, width), block3d(width, 2 * width, 2), block3d(2 * width, 4 * width, 2)])
-        self.up = nn.ModuleList([nn.ConvTranspose3d(4 * width, 2 * width, 2, 2), nn.ConvTranspose3d(2 * width, width, 2, 2)])
-        self.merge = nn.ModuleList([block3d(4 * width, 2 * width), block3d(2 * width, width)])
-        self.head = nn.Conv3d(width, 3, 1)
+        below = list(zip(widths, widths[1:]))
+        self.down = nn.ModuleList([block3d(1, widths[0]), *(block3d(cin, cout, 2) for cin, cout in below)])
+        self.up = nn.ModuleList(nn.ConvTranspose3d(cin, cout, 2, 2) for cout, cin in below[::-1])
+        self.merge = nn.ModuleList(block3d(2 * cout, cout) for cout, _ in below[::-1])
+        self.heads = nn.ModuleList(nn.Conv3d(cout, 3, 1) for cout, _ in (below if deep else below[:1])[::-1])
 
     def forward(self, x):
         skips = []
         for down in self.down:
             x = down(x)
             skips.append(x)
-        for up, merge, skip in zip(self.up, self.merge, (skips[1], skips[0])):
+        levels = []
+        for up, merge, skip in zip(self.up, self.merge, skips[-2::-1]):
             x = merge(torch.cat([up(x), skip], 1))
-        return self.head(x)
+            levels.append(x)
+        outputs = [head(level).flatten(1) for head, level in zip(self.heads, levels[-len(self.heads):])]
+        return torch.cat(outputs, 1)
 
 
 class Residual3d(nn.Module):
@@ -137,6 +142,7 @@ class WaveNet(nn.Module):
 # name: network, shape of its input
 MODELS = {
     "unet3d": (UNet3d, (1, 1, 48, 48, 48)),
+    "nnunet": (lambda: UNet3d((32, 64, 128, 256), deep=True), (2, 1, 48, 48, 48)),
     "r3d18": (r3d18, (2, 3, 8, 56, 56)),
     "x3d": (x3d, (2, 3, 8, 80, 80)),
     "convnext": (convnext, (4, 3, 112, 112)),
@@ -146,7 +152,7 @@ MODELS = {
 
 
 class Step:
-    """One network and its data; times of forward, backward and the optimiser's update, in ms."""
+    """One network and its data; times of forward, backward and all with the optimiser's update, and CPU time of all, in ms."""
 
     def __init__(self, name, dtype, channels_last):
         torch.manual_seed(0)
@@ -160,7 +166,7 @@ class Step:
 
     def run(self):
         self.optimiser.zero_grad(set_to_none=True)
-        start = time.perf_counter()
+        cpu, start = time.process_time(), time.perf_counter()
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.dtype == "bf16"):
             loss = self.net(self.x).float().pow(2).mean()
         forward = time.perf_counter()
@@ -168,16 +174,17 @@ class Step:
         backward = time.perf_counter()
         self.optimiser.step()
         end = time.perf_counter()
-        return {"forward": 1e3 * (forward - start), "backward": 1e3 * (backward - forward), "step": 1e3 * (end - start)}
+        return {"forward": 1e3 * (forward - start), "backward": 1e3 * (backward - forward), "step": 1e3 * (end - start),
+                "step, CPU": 1e3 * (time.process_time() - cpu)}
 
 
-def compare(name, dtype, channels_last, rounds):
+def compare(name, dtype, channels_last, rounds, math):
     """Samples of both, turn by turn, after steps in which it was chosen who computes what, and one of each that warms up."""
     step = Step(name, dtype, channels_last)
     samples = {"torch": [], "cubejit": []}
     cubejit.torch.report(reset=True)
     for _ in range(MOST_STEPS_OF_CHOOSING):
-        with cubejit.torch.enable():
+        with cubejit.torch.enable(math=math):
             step.run()
         if all(row["decided"] for row in cubejit.torch.report().rows):
             break
@@ -186,20 +193,36 @@ def compare(name, dtype, channels_last, rounds):
             if who == "torch":
                 took = step.run()
             else:
-                with cubejit.torch.enable():
+                with cubejit.torch.enable(math=math):
                     took = step.run()
             if warm > 0:
                 samples[who].append(took)
     return samples
 
 
-def outside_convolutions(name, dtype, channels_last):
-    """ms of a step of PyTorch alone in all that is no convolution."""
+# What operators are, by words of their names; the first that fits.
+KINDS = {"convolutions": ("conv",), "norms": ("norm",), "matrix products": ("mm", "linear"),
+         "activations": ("relu", "silu", "gelu", "glu", "tanh", "sigmoid"), "copies": ("copy", "cat", "clone", "contiguous", "to_copy"),
+         "the optimiser": ("foreach", "optimizer")}
+
+
+def parts_of(name, dtype, channels_last):
+    """ms of a step of PyTorch alone by kind of operator, the most first."""
     step = Step(name, dtype, channels_last)
     step.run()
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
         step.run()
-    return sum(event.self_cpu_time_total for event in profile.key_averages() if "conv" not in event.key.lower()) / 1e3
+    parts = {}
+    for event in profile.key_averages():
+        kind = next((kind for kind, words in KINDS.items() if any(word in event.key.lower() for word in words)), "others")
+        parts[kind] = parts.get(kind, 0.0) + event.self_cpu_time_total / 1e3
+    return dict(sorted(parts.items(), key=lambda part: -part[1]))
+
+
+def losing_layers():
+    """Of layers that cubejit was chosen for, those whose calls took longer than PyTorch's did when both were measured: name, pass, ratio."""
+    return [(row["layer"], row["pass"], row["torch_ms"] * row["timed"] / row["ms"]) for row in cubejit.torch.report().rows
+            if row["passed_on"] is None and row["timed"] and row["torch_ms"] and row["ms"] > row["torch_ms"] * row["timed"]]
 
 
 def main():
@@ -210,27 +233,31 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--report", action="store_true", help="what became of every convolution")
-    parser.add_argument("--bound", action="store_true", help="what of a step is no convolution")
+    parser.add_argument("--profile", action="store_true", help="what a step is made of")
+    parser.add_argument("--math", choices=("strict", "relaxed"), help="as enable() takes it")
     parser.add_argument("--json", help="file for the samples")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
-    print(f"PyTorch {torch.__version__}, {args.dtype}{', channels-last' if args.channels_last else ''}, {args.threads} threads, best of "
-          f"{args.rounds} (median)\n")
+    print(f"PyTorch {torch.__version__}, {args.dtype}{', channels-last' if args.channels_last else ''}{f', {args.math} math' if args.math else ''}, "
+          f"{args.threads} threads, best of {args.rounds} (median)\n")
     print("| network | pass | PyTorch ms | cubejit ms | ratio of the best | of medians |\n|---|---|---:|---:|---:|---:|")
     kept = {}
     for name in args.models.split(","):
-        samples = kept[name] = compare(name, args.dtype, args.channels_last, args.rounds)
-        for part in ("forward", "backward", "step"):
+        samples = kept[name] = compare(name, args.dtype, args.channels_last, args.rounds, args.math)
+        for part in ("forward", "backward", "step", "step, CPU"):
             theirs, mine = ([s[part] for s in samples[who]] for who in ("torch", "cubejit"))
             medians = statistics.median(theirs), statistics.median(mine)
             print(f"| {name} | {part} | {min(theirs):.1f} ({medians[0]:.1f}) | {min(mine):.1f} ({medians[1]:.1f}) | "
                   f"{min(theirs) / min(mine):.2f} | {medians[0] / medians[1]:.2f} |", flush=True)
-        if args.bound:
-            outside = min(outside_convolutions(name, args.dtype, args.channels_last) for _ in range(3))
-            best = min(s["step"] for s in samples["torch"])
-            print(f"| {name} | no convolution | {outside:.1f} | | {best / outside:.2f} at most | |", flush=True)
+        if args.profile:
+            parts = parts_of(name, args.dtype, args.channels_last)
+            whole = sum(parts.values())
+            made_of = ", ".join(f"{kind} {100 * ms / whole:.0f} %" for kind, ms in parts.items() if ms >= 0.01 * whole)
+            print(f"| {name} | {made_of} | {whole:.1f} | | {whole / (whole - parts['convolutions']):.2f} at most | |", flush=True)
         if args.report:
             print(cubejit.torch.report())
+            for layer, name_of_pass, ratio in losing_layers():
+                print(f"slower than PyTorch in its trial: {layer} {name_of_pass} {ratio:.2f}")
     if args.json:
         with open(args.json, "w", encoding="utf-8") as file:
             json.dump(kept, file)
