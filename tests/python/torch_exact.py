@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Decides what values of PyTorch's convolutions tests trust: those that it computes in float64, without oneDNN, whose release 3.7 errs in the data
-gradient of few output channels in float32."""
+"""Decides what values of PyTorch's convolutions tests trust: those that it computes in float64, without oneDNN, whose release 3.7 errs in
+float32's data gradient where the output channels are no multiple of 16."""
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode

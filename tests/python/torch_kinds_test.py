@@ -203,7 +203,7 @@ class Meddling(TorchFunctionMode):
 
 
 def pytorchs(call):
-    """What PyTorch gives, and what it gives in float64: oneDNN, whose release 3.7 errs in gradients of few channels, has no part in that."""
+    """What PyTorch gives, and what it gives in float64: oneDNN (torch_exact.py) has no part in that."""
     theirs = call()
     torch.set_default_dtype(torch.float64)
     try:
