@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Installs what is missing, builds a preset, runs its tests and closes with the sum over all test cases:
-#   tools/test.sh [PRESET [MODULE...]]   (default: dev, all tests; a module is a folder of tests/ with a program of its own)
+#   tools/test.sh [PRESET [MODULE...]]   (default: dev, all tests; a module is a folder of tests/ with a program of its own, or python)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 preset=${1:-dev} modules=("${@:2}")
@@ -14,7 +14,7 @@ cmake --preset "$preset"
 targets=() chosen=()
 if ((${#modules[@]})); then
   targets=(--target "${modules[@]/%/_tests}")
-  chosen=(--tests-regex "^($(IFS='|'; echo "${modules[*]}"))\$")
+  chosen=(--tests-regex "^($(IFS='|'; echo "${modules[*]}"))(_.*_test)?\$")
 fi
 cmake --build --preset "$preset" "${targets[@]}"
 
