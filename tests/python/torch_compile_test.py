@@ -5,6 +5,7 @@ PyTorch 2.6; what needs a C++ compiler is skipped without one."""
 
 import contextlib
 import copy
+import itertools
 import os
 import shutil
 import subprocess
@@ -26,6 +27,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn import functional
 
 import cubejit.torch as ours
+from cubejit.torch import graphs
 
 
 def headers():
@@ -198,6 +200,70 @@ with torch._inductor.config.patch(freezing=True), torch.no_grad(), ours.enable("
     print(sum(row["calls"] for row in ours.report().rows))
     print(ours.report())
 """
+
+
+def with_autocast(x, w, b):
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        return (ours.conv_post_ops(x, w, b, padding=1, activation="relu") + ours.conv2d(x, w, b, padding=1)).float()
+
+
+class WholeGraphs(unittest.TestCase):
+    """Functions of our own in graphs without a break: values, gradients and strides are those without a compiler."""
+
+    X, W, B, Z = tensor(2, 4, 8, 9), tensor(6, 4, 3, 3), tensor(6), tensor(2, 6, 8, 9)
+    FUNCTIONS = {
+        "all post-ops": (lambda x, w, b, z: ours.conv_post_ops(x, w, b, padding=1, add=z, activation="relu"), X, W, B, Z),
+        "a slope": (lambda x, w, b: ours.conv_post_ops(x, w, b, stride=(1, 2), activation="leaky_relu:0.1"), X, W, B),
+        "a slope that PyTorch computes": (lambda x, w, b: ours.conv_post_ops(x, w, b, activation="leaky_relu:-0.1"), X, W, B),
+        "bounds": (lambda x, w: ours.conv_post_ops(x, w, activation="clip:-1:1"), X.to(torch.bfloat16), W.to(torch.bfloat16)),
+        "a residual alone": (lambda x, w, z: ours.conv_post_ops(x, w, padding=1, add=z), X, W, Z),
+        "channels last": (lambda x, w: ours.conv_post_ops(x, w, activation="relu"), X.to(memory_format=torch.channels_last), W),
+        "float64": (lambda x, w: ours.conv_post_ops(x, w, activation="relu"), X.double(), W.double()),
+        "conv1d": (lambda x, w: ours.conv1d(x, w), tensor(2, 4, 9), tensor(3, 4, 3)),
+        "conv2d": (lambda x, w, b: ours.conv2d(x, w, b, padding="same"), X, W, B),
+        "conv_transpose3d": (lambda x, w: ours.conv_transpose3d(x, w, stride=2), tensor(2, 4, 3, 4, 5), tensor(4, 3, 3, 2, 2)),
+        "autocast": (with_autocast, X, W, B),
+    }
+
+    def test_are_what_the_functions_are(self):
+        for (name, (function, *operands)), backend in itertools.product(self.FUNCTIONS.items(), BACKENDS):
+            with self.subTest(name, backend=backend):
+                torch._dynamo.reset()
+                results = []
+                for called in (function, torch.compile(function, fullgraph=True, backend=backend)):
+                    leaves = [t.detach().clone().requires_grad_() for t in operands]
+                    y = called(*leaves)
+                    y.backward(tensor(*y.shape, dtype=y.dtype))
+                    results.append([y.detach(), *(t.grad for t in leaves)])
+                self.assertEqual(results[0][0].stride(), results[1][0].stride())
+                for eager, compiled in zip(*results):
+                    self.assertEqual(eager.dtype, compiled.dtype)
+                    rounding = 2**-6 if name in ("bounds", "autocast") else 1e-4
+                    torch.testing.assert_close(compiled, eager, rtol=rounding, atol=rounding * max(1.0, eager.abs().max().item()))
+
+    def test_operators_are_whole(self):
+        geometry = ([1, 1], [1, 1], [1, 1], False, [0, 0], 1)
+        for x in (self.X, self.X.to(memory_format=torch.channels_last)):
+            x, w, b, z = (t.clone().requires_grad_() for t in (x, self.W, self.B, self.Z))
+            torch.library.opcheck(graphs.conv_post_ops, (x, w, b, z, "relu", *geometry))
+            torch.library.opcheck(graphs.convolution, (x, w, b, *geometry))
+            torch.library.opcheck(graphs.conv_gradients, ("dx,dw,db", self.Z, x.detach(), w.detach(), self.Z, "relu", *geometry))
+
+    def test_modules_of_changing_sizes(self):
+        net = torch.nn.Sequential(ours.Conv2d(4, 8, 3, padding=1), torch.nn.ReLU(), ours.ConvTranspose2d(8, 4, 2, 2))
+        torch._dynamo.reset()
+        compiled = torch.compile(net, fullgraph=True, backend=BACKENDS[-1])
+        for size in (5, 6, 7):
+            x = tensor(2, 4, size, size)
+            torch.testing.assert_close(compiled(x), net(x), rtol=1e-4, atol=1e-4)
+            compiled(x).sum().backward()
+
+    def test_what_is_wrong_is_said(self):
+        torch._dynamo.reset()
+        for words, call in {"relu6": lambda x, w: ours.conv_post_ops(x, w, activation="relu6"),
+                            "it must be": lambda x, w: ours.conv_post_ops(x, w, add=x)}.items():
+            with self.assertRaisesRegex(Exception, words):
+                torch.compile(call, fullgraph=True, backend="aot_eager")(self.X, self.W)
 
 
 class Checked(unittest.TestCase):

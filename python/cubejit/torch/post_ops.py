@@ -9,6 +9,7 @@ from torch.autograd.function import once_differentiable
 from cubejit import _core
 from cubejit.errors import Error
 from cubejit.torch import choosing as _choosing
+from cubejit.torch import graphs as _graphs
 from cubejit.torch import layers as _layers
 from cubejit.torch.dispatcher import _layers_seen
 
@@ -77,14 +78,35 @@ def _slope_is_read_off_y(activation):
     return not activation.startswith("leaky_relu") or _numbers(activation)[0] >= 0
 
 
-def _autocast(t):
-    """t as autocast gives it to a convolution."""
-    return t if t is None or t.dtype == torch.float64 or not t.is_floating_point() else t.to(torch.get_autocast_cpu_dtype())
+def autocast(*operands):
+    """The operands as autocast, where it is enabled, gives them to a convolution."""
+    if not torch.is_autocast_cpu_enabled():
+        return operands
+    dtype = torch.get_autocast_dtype("cpu") if hasattr(torch, "get_autocast_dtype") else torch.get_autocast_cpu_dtype()
+    return [t if t is None or t.dtype == torch.float64 or not t.is_floating_point() else t.to(dtype) for t in operands]
 
 
 def _check_added(add, y):
     if add is not None and add.shape != y.shape:
         raise RuntimeError(f"add has shape {tuple(add.shape)}; it must be {tuple(y.shape)}")
+
+
+def of_add(dy, y, activation):
+    """The gradient of the residual. y: as it was stored, of an activation."""
+    return _sloped(dy, y, activation) if activation else dy.clone()
+
+
+def gradients(passes, dy, x, w, geometry, y=None, activation=""):
+    """(dx, dw, db) of conv_post_ops, None for those that are not asked for. y: as it was stored, of an activation whose slope is read off it."""
+    geometry = _layers._geometry(*geometry)
+    if _layers.why_passed_on(x, w) is not None or dy.dtype != x.dtype:
+        channels = w.shape[1] * geometry[-1] if geometry[3] else w.shape[0]
+        dy = _sloped(dy, y, activation) if activation else dy
+        return torch.ops.aten.convolution_backward(dy, x, w, [channels], *geometry, [name in passes for name in ("dx", "dw", "db")])
+    dy = dy if y is None else _laid_like(dy, y)
+    if not _held(dy):
+        dy = torch.empty_strided(dy.shape, dy.stride(), dtype=dy.dtype).copy_(dy)
+    return _layer(tuple(passes), x, w, dy, geometry, activation).backward(dy, x, w, *([] if y is None else [y]))
 
 
 class _Finished(torch.autograd.Function):
@@ -108,17 +130,10 @@ class _Finished(torch.autograd.Function):
     @_layers.without_modes
     def backward(ctx, dy):
         x, w, *saved = ctx.saved_tensors
-        passes = tuple(name for name, needed in zip(("dx", "dw", "db"), ctx.needs_input_grad) if needed)
-        dy = _laid_like(dy, saved[0]) if saved else dy
-        if not _held(dy):
-            dy = torch.empty_strided(dy.shape, dy.stride(), dtype=dy.dtype).copy_(dy)
-        results = None, None, None
-        if passes:
-            results = _layer(passes, x, w, dy, ctx.geometry, ctx.activation).backward(dy, x, w, *saved)
-        of_add = None
-        if ctx.needs_input_grad[3]:
-            of_add = _sloped(dy, saved[0], ctx.activation) if saved else dy
-        return *results, of_add, None, None
+        y = saved[0] if saved else None
+        passes = [name for name, needed in zip(("dx", "dw", "db"), ctx.needs_input_grad) if needed]
+        results = gradients(passes, dy, x, w, ctx.geometry, y, ctx.activation) if passes else (None, None, None)
+        return *results, of_add(dy, y, ctx.activation) if ctx.needs_input_grad[3] else None, None, None
 
 
 def conv_post_ops(x, w, bias=None, stride=1, padding=0, dilation=1, groups=1, *, add=None, activation=None, transposed=False, output_padding=0):
@@ -130,8 +145,8 @@ def conv_post_ops(x, w, bias=None, stride=1, padding=0, dilation=1, groups=1, *,
     is. Autocast gives it tensors of its type, as it does convolutions.
     """
     if torch.is_autocast_cpu_enabled():
+        x, w, bias, add = autocast(x, w, bias, add)
         with torch.autocast("cpu", enabled=False):
-            x, w, bias, add = (_autocast(t) for t in (x, w, bias, add))
             return conv_post_ops(x, w, bias, stride, padding, dilation, groups, add=add, activation=activation, transposed=transposed,
                                  output_padding=output_padding)
     if isinstance(padding, str):
@@ -140,15 +155,18 @@ def conv_post_ops(x, w, bias=None, stride=1, padding=0, dilation=1, groups=1, *,
     each = [list(v) if isinstance(v, (tuple, list)) else [v] * axes for v in (stride, padding, dilation, output_padding)]
     geometry = _layers._geometry(*each[:3], bool(transposed), each[3], groups)
     others = [t for t in (bias, add) if t is not None]
+    compiling = _graphs.compiling()
     try:
-        _core.activation(activation or "")
+        compiling or _core.activation(activation or "")
     except Error as error:
         raise RuntimeError(str(error)) from error
     channels = w.shape[1] * groups if transposed else w.shape[0]
     if bias is not None and tuple(bias.shape) != (channels,):
         raise RuntimeError(f"bias has shape {tuple(bias.shape)}; it must be ({channels},)")
-    alike = all(t.dtype == x.dtype and _held(t) for t in (x, w, *others)) and _undisturbed()
+    alike = all(t.dtype == x.dtype and (compiling and t.device.type == "cpu" or _held(t)) for t in (x, w, *others)) and (compiling or _undisturbed())
     if alike and _slope_is_read_off_y(activation or "") and _layers.why_passed_on(x, w) is None:
+        if compiling:
+            return _graphs.conv_post_ops(x, w, bias, add, activation or "", *geometry)
         try:
             return _Finished.apply(x, w, bias, add, activation or "", geometry)
         except Error as error:
