@@ -22,3 +22,25 @@ elseif(missing)
   message(STATUS "python: left out, missing is:${missing}\n  (tools/setup.sh python)")
   set(CUBEJIT_PYTHON OFF)
 endif()
+
+# PyTorch's headers, of the interpreter's own PyTorch, from the first version that the kernels in C++ (python/torch_kernels/) were tried with.
+set(CUBEJIT_TORCH_VERSION "")
+if(CUBEJIT_PYTHON)
+  execute_process(
+    COMMAND ${Python_EXECUTABLE} -c "import torch
+path = torch.__path__[0]
+print(torch.__version__.partition('+')[0], int(torch._C._GLIBCXX_USE_CXX11_ABI), f'{path}/lib', f'{path}/include', sep=';')"
+    OUTPUT_VARIABLE found OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  list(LENGTH found parts)
+  if(parts EQUAL 4)
+    list(POP_FRONT found version abi libraries headers)
+    if(version VERSION_LESS 2.6 OR NOT abi OR NOT EXISTS ${headers}/torch/library.h)
+      message(STATUS "python: PyTorch ${version} is older than 2.6 or has no headers (apt-get install libtorch-dev): "
+        "its kernels of cubejit are in Python")
+    else()
+      set(CUBEJIT_TORCH_VERSION ${version})
+      set(CUBEJIT_TORCH_INCLUDE ${headers})
+      set(CUBEJIT_TORCH_LIBRARIES ${libraries}/libtorch_cpu.so ${libraries}/libc10.so)
+    endif()
+  endif()
+endif()

@@ -22,6 +22,7 @@ STEADY = 1.25  # the second best call of a side is at most so many times its bes
 DECISIVE = 2.0  # a side this many times as fast needs no third round
 WINDOW, WIDEST_WINDOW = 32, 4096  # calls after which a decision is looked at again; doubled each time
 DRIFTED = 1.5  # times as slow or as fast as measured, in all calls of a window: the measurement was disturbed, or the machine has changed
+PYTHON = 10e-6  # seconds that a call takes less, at most, where a trial's were computed through Python and later ones are not
 ENTRY_BYTES = 4096  # of a pass that is known: keys, counts, times
 FAMILIES = 1024  # kinds of layers of which is remembered how they fared
 CACHE_BYTES = {"measure": 64 << 20, "ours": 1 << 30, "reproducible": 1 << 30}  # kept, unless enable() is told otherwise
@@ -117,10 +118,9 @@ class Recent:
 
     def clear(self):
         with self._lock:
-            for value in self._values.values():
+            gone, self._values, self.bytes = self._values, {}, 0
+            for value in gone.values():
                 self._gone(value)
-            self._values.clear()
-            self.bytes = 0
 
 
 class Times:
@@ -166,7 +166,8 @@ class Pass:
         self.key = key
         self.name, self.how = key[:2]
         self.family = family or Family()
-        self.used = self.born = 0
+        self.published = None  # to kernels in C++, where there are any
+        self._used = self.born = 0
         self.bytes = ENTRY_BYTES
         self.layer = None  # of cubejit
         self.by = None  # "cubejit" or "PyTorch", once that is decided
@@ -182,6 +183,16 @@ class Pass:
         self.window = WINDOW
         self.begin_window()
 
+    @property
+    def used(self):
+        """By Recent's time."""
+        published = self.published
+        return self._used if published is None else max(self._used, published.used)
+
+    @used.setter
+    def used(self, time):
+        self._used = time
+
     def begin_trial(self):
         self.ours, self.theirs, self.warm = Times(), Times(), False
 
@@ -196,6 +207,11 @@ class Pass:
     @property
     def theirs_seconds(self):
         return self.theirs.best if self.theirs.number else None
+
+    @property
+    def by_measurement(self):
+        """Whether a decision about it is one, and is looked at again."""
+        return self.how[0] == "measure" and self.theirs.number > 0
 
     @property
     def passed_on(self):
@@ -230,12 +246,14 @@ class Work(NamedTuple):
 class Layers:
     """All passes that were seen, by what tells them apart. May be used by many threads.
 
-    publish(pass) is called when it is decided who computes a pass, withdraw(pass) when that is open again or the pass is forgotten."""
+    Kernels in C++ compute what is published to them: publish(pass) is called when it is decided who computes a pass, and again when Python computed a
+    call of it; withdraw(pass) when that is open again or the pass is forgotten; collect(pass) is asked to count the calls that were computed there;
+    born(pass) is told of new ones."""
 
     def __init__(self, limit=CACHE_BYTES["measure"]):
         self.rules = None  # those of enable(); None: everything is PyTorch's
         self.note = None  # is told of x, w, bias, the geometry, y and post-ops of every forward pass
-        self.publish = self.withdraw = lambda entry: None
+        self.publish = self.withdraw = self.collect = self.born = lambda entry: None
         # Seconds. What PyTorch would have taken, or took, for the calls that are measured; what was saved of it; what was spent beside it.
         self.stock = self.saved = self.spent = 0.0
         self._compiling, self._size = 0.01, 256 << 10  # of a layer, about: seconds, bytes
@@ -257,7 +275,13 @@ class Layers:
         self.forgotten = tuple(a + b for a, b in zip(self.forgotten, (1, entry.calls, entry.seconds)))
 
     def passes(self):
-        return self._passes.values()
+        passes = self._passes.values()
+        for entry in passes:
+            self.collect(entry)
+        return passes
+
+    def keeps(self, entry):
+        return self._passes.get(entry.key) is entry
 
     def clear(self):
         self._passes.clear()
@@ -268,12 +292,15 @@ class Layers:
         if found is None:
             alike = _family_of(key)
             found = self._passes.setdefault(key, Pass(key, self._families.get(alike) or self._families.setdefault(alike, Family())))
-            found.born = found.born or found.used
+            if not found.born:
+                found.born = found.used
+                self.born(found)
         return found
 
     def run(self, entry, work):
         """The pass' result."""
         entry.calls += 1
+        self.collect(entry)  # which may open it again
         if entry.by is None and entry.refused is not None:
             self.decide(entry, "PyTorch")
         if entry.by is None:
@@ -281,10 +308,14 @@ class Layers:
         start = clock()
         result = _computed(entry, work) if entry.by == "cubejit" else work.theirs()
         self.observe(entry, clock() - start)
+        if entry.by is not None:
+            self.publish(entry)
         return result
 
     def decide(self, entry, by):
-        """The one place where it becomes decided who computes a pass."""
+        """The one place where it becomes decided who computes a pass. Of threads that do so at once the first one holds."""
+        if entry.by is not None:
+            return
         entry.by = by
         if entry.how[0] == "measure" and by == "PyTorch" and entry.layer is not None:
             entry.layer = None  # its memory is wanted for others
@@ -297,20 +328,21 @@ class Layers:
         entry.by = None
         entry.begin_trial()
 
-    def observe(self, entry, seconds):
-        """Counts a call of a decided pass, and measures again where calls have long taken what does not fit the measurement."""
+    def observe(self, entry, seconds, calls=1, best=None):
+        """Counts calls of a decided pass, the fastest of which took `best`, and measures again where calls have long taken what does not fit the
+        measurement."""
         entry.seconds += seconds
-        entry.timed += 1
-        if entry.how[0] != "measure" or entry.theirs_seconds is None:
+        entry.timed += calls
+        if not entry.by_measurement:
             return
-        gain = max(0.0, entry.theirs_seconds - entry.ours_seconds) if entry.by == "cubejit" else 0.0
+        gain = calls * max(0.0, entry.theirs_seconds - entry.ours_seconds) if entry.by == "cubejit" else 0.0
         self.stock += seconds + gain
         self.saved += gain
-        entry.best = min(entry.best, seconds)
-        entry.left -= 1
+        entry.best = min(entry.best, seconds if best is None else best)
+        entry.left -= calls
         if entry.left <= 0:
             expected = entry.ours_seconds if entry.by == "cubejit" else entry.theirs_seconds
-            drifted = not expected / DRIFTED < entry.best < expected * DRIFTED
+            drifted = not expected / DRIFTED - PYTHON < entry.best < expected * DRIFTED
             entry.window = min(2 * entry.window, WIDEST_WINDOW)
             entry.begin_window()
             if drifted and self._affordable(self._trying(entry)):

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Decides how PyTorch's dispatcher comes to cubejit: kernels for the CPU of aten::_convolution, to which every convolution comes, and of
-aten::convolution_backward. Whatever calls the operators is caught with no change to a model: modules, subclasses, functions, parametrised and
-checkpointed ones, scripts, traces, autocast, DistributedDataParallel. The kernels lie below everything that transforms calls or looks at them
-(autograd, tracing, functorch, negative bits, modes, subclasses), which stays PyTorch's and has had its turn when a call comes here. What cubejit
-does not compute, or computes more slowly, goes on to PyTorch's own kernels."""
+aten::convolution_backward, in C++ where they were built (cubejit.torch.native), else those below. Whatever calls the operators is caught with
+no change to a model: modules, subclasses, functions, parametrised and checkpointed ones, scripts, traces, autocast, DistributedDataParallel. The
+kernels lie below everything that transforms calls or looks at them (autograd, tracing, functorch, negative bits, modes, subclasses), which
+stays PyTorch's and has had its turn when a call comes here. What cubejit does not compute, or computes more slowly, goes on to PyTorch's own
+kernels."""
 
 import contextlib
+import functools
 import json
 import sys
 import threading
@@ -15,13 +17,12 @@ import torch
 
 from cubejit.torch import choosing as _choosing
 from cubejit.torch import layers as _layers
+from cubejit.torch import native as _native
 
 _layers_seen = _choosing.Layers()
 _lock = threading.Lock()
-_registered = None  # the library: once there, for the life of the process, since a thread may be in its kernels at any time
-_ALL_DEVICES = torch._C.DispatchKey.CompositeExplicitAutograd  # the key of the kernels that ours stand in front of
-_theirs_forward = torch.ops.aten._convolution.default._op_dk
-_theirs_backward = torch.ops.aten.convolution_backward.default._op_dk
+_registered = None  # what holds the kernels: once there, for the life of the process, since a thread may be in them at any time
+_why_in_python = _native.why_not  # kernels are; None: they are in C++
 
 
 @_layers.without_modes
@@ -30,7 +31,7 @@ def _forward(x, w, bias, *arguments):
     rules = _layers_seen.rules
 
     def theirs():
-        return _theirs_forward(_ALL_DEVICES, x, w, bias, *arguments)
+        return _theirs["_convolution"](x, w, bias, *arguments)
 
     return theirs() if rules is None else _layers.forward(_layers_seen, rules, x, w, bias, arguments[:6], theirs)
 
@@ -41,17 +42,45 @@ def _backward(dy, x, w, bias_shape, *arguments):
     rules = _layers_seen.rules
 
     def theirs():
-        return _theirs_backward(_ALL_DEVICES, dy, x, w, bias_shape, *arguments)
+        return _theirs["convolution_backward"](dy, x, w, bias_shape, *arguments)
 
     return theirs() if rules is None else _layers.backward(_layers_seen, rules, dy, x, w, arguments[:6], arguments[6], theirs)
 
 
+_KERNELS = {"_convolution": _forward, "convolution_backward": _backward}
+
+
+def _kernel_of_pytorch(name):
+    """What our kernel of the operator stands in front of: a function of its arguments."""
+    kernel, all_devices = getattr(torch.ops.aten, name).default._op_dk, torch._C.DispatchKey.CompositeExplicitAutograd
+    return lambda *arguments: kernel(all_devices, *arguments)
+
+
+_theirs = {name: _kernel_of_pytorch(name) for name in _KERNELS}
+
+
+def _held():
+    """Operators of which another library has a kernel for the CPU."""
+    return [name for name in _KERNELS if torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{name}", "CPU")]
+
+
 def _register():
-    """The library that holds both kernels. Where the dispatcher refuses one, nothing is left of the other."""
+    """What holds both kernels. Where the dispatcher refuses one, nothing is left of the other."""
+    global _why_in_python
+    held = _held()
+    if _native.module is not None and not held:
+        return _native.Kernels(_layers_seen, **_KERNELS)
+    for name in held if hasattr(torch.library, "get_kernel") else ():
+        kernel, keys = torch.library.get_kernel(f"aten::{name}", "CPU"), torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
+        _theirs[name] = functools.partial(kernel.call_boxed, keys)
     library = torch.library.Library("aten", "IMPL", "CPU")
     try:
-        library.impl("_convolution", _forward)
-        library.impl("convolution_backward", _backward)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that it stands in front of another library's, which report() says
+            for name, kernel in _KERNELS.items():
+                library.impl(name, kernel)
+        if held:
+            _why_in_python = f"another library's kernel of aten::{held[0]} stands behind ours"
         return library
     except RuntimeError as error:
         refused = str(error)
@@ -77,6 +106,14 @@ def _obey(rules):
     _layers_seen.rules = rules
     if rules is not None:
         _layers_seen.limit(_choosing.CACHE_BYTES[rules.choose] if rules.cache_bytes is None else rules.cache_bytes)
+    if isinstance(_registered, _native.Kernels):
+        _registered.obey(rules, _layers_seen.note is not None)
+
+
+def _note(function):
+    with _lock:
+        _layers_seen.note = function
+        _obey(_layers_seen.rules)
 
 
 def _rules_of(choose, math, reproducible, cache_bytes):
@@ -130,12 +167,14 @@ def enabled():
 
 class Report:
     """What became of every convolution since enable() or the last reset: rows of dicts, and a table for people. forgotten: passes, calls and
-    seconds of layers that are no longer kept. frozen: convolutions of graphs that torch.compile froze in this process, which are not in the rows."""
+    seconds of layers that are no longer kept. frozen: convolutions of graphs that torch.compile froze in this process, which are not in the rows.
+    kernels: "C++", or "Python: " and why: in which PyTorch calls cubejit."""
 
     def __init__(self, rows, forgotten):
         self.rows = rows
         self.forgotten = forgotten
         self.frozen = _frozen()
+        self.kernels = "C++" if _why_in_python is None else f"Python: {_why_in_python}"
 
     def __str__(self):
         head = ("layer", "dtype", "math", "pass", "calls", "ms", "ms a call", "measured", "PyTorch", "by")
@@ -155,7 +194,7 @@ class Report:
             text += f"\n{passes} passes that are no longer kept: {calls} calls, {seconds * 1e3:.1f} ms"
         if self.frozen:
             text += f"\n{self.frozen} convolutions of frozen graphs pass by: the compiler gave them to oneDNN"
-        return text
+        return f"{text}\nkernels in {self.kernels}"
 
 
 def _frozen():
@@ -248,12 +287,12 @@ def record(model, inputs, path=None):
         problem = _problem(geometry, x, w, y, _choosing.how(_layers_seen.rules, x.dtype)[1], post_ops)
         seen.setdefault(json.dumps(problem), problem)
 
-    _layers_seen.note = note
+    _note(note)
     try:
         with contextlib.nullcontext() if enabled() else enable(), torch.no_grad(), _buffers_kept(model):
             model(*inputs) if isinstance(inputs, (tuple, list)) else model(inputs)
     finally:
-        _layers_seen.note = None
+        _note(None)
     if left_out:
         which = ", ".join(f"{why} ({number})" for why, number in left_out.items())
         warnings.warn(f"calls of convolutions that a suite cannot hold are left out: {which}", stacklevel=2)

@@ -134,21 +134,21 @@ class Compiled:
         strides = lies or {}
         layer = session(choose == "reproducible").layer(passes, _described(x), _described(w), None if dy is None else _described(dy), *geometry,
                                                         math=math, post_ops=post_ops, results=strides)
-        self._run, self.algorithm, self.bytes = layer.run, layer.algorithm, layer.memory_bytes
+        self._run, self.runnable, self.algorithm, self.bytes = layer.run, layer.runnable, layer.algorithm, layer.memory_bytes
         self.used = 0
-        self._made = {}
+        self.made = {}  # shape and strides of each result
         for name in passes:
             shape = {"dx": x.shape, "dw": w.shape}.get(name, layer.shape)
             plain = strides.get(name) or (None if name == "db" else _empty(shape, x, layer.channels_last(name)).stride())
-            self._made[name] = (tuple(layer.shape[1:2]), (1,)) if name == "db" else (tuple(shape), tuple(plain))
-        self._as_operand = {name for name, t in (("dx", x), ("dw", w)) if self._made.get(name) == (tuple(t.shape), tuple(t.stride()))}
+            self.made[name] = (tuple(layer.shape[1:2]), (1,)) if name == "db" else (tuple(shape), tuple(plain))
+        self._as_operand = {name for name, t in (("dx", x), ("dw", w)) if self.made.get(name) == (tuple(t.shape), tuple(t.stride()))}
 
     def empty(self, name, like):
         """Memory for a result, of the type of `like`, its operand: x for y and dx, w for dw."""
         # empty_like() takes half the time, which is more than a small layer's arithmetic.
         if name in self._as_operand:
             return torch.empty_like(like)
-        return torch.empty_strided(*self._made[name], dtype=like.dtype)
+        return torch.empty_strided(*self.made[name], dtype=like.dtype)
 
     def forward(self, x, w, bias, add, y):
         """Computes y."""
@@ -157,9 +157,9 @@ class Compiled:
 
     def backward(self, dy, x, w, y=None):
         """(dx, dw, db), None for those that it does not compute. y: of what is read off it, slopes."""
-        dx = self.empty("dx", x) if "dx" in self._made else None
-        dw = self.empty("dw", w) if "dw" in self._made else None
-        db = self.empty("db", dy) if "db" in self._made else None
+        dx = self.empty("dx", x) if "dx" in self.made else None
+        dw = self.empty("dw", w) if "dw" in self.made else None
+        db = self.empty("db", dy) if "db" in self.made else None
         self._run(dy.data_ptr(), x.data_ptr(), w.data_ptr(), _address(dx), _address(dw), _address(db), _address(y), 0, 0, threads())
         return dx, dw, db
 
