@@ -280,10 +280,13 @@ class Ways(unittest.TestCase):
             """)
 
     def test_forks_in_the_middle(self):
-        """Of one thread's calls: the team of several is not there in a child, for PyTorch neither."""
+        """Of one thread's calls, of tensors that require no gradients: PyTorch itself has no team of threads in a child, and tensors that require
+        gradients have locks, which the other thread may hold."""
         self.alike("""
             torch.set_num_threads(1)
-            layer, x = nn.Conv2d(3, 4, 3), torch.randn(2, 3, 9, 9)
+            w, x = torch.randn(4, 3, 3, 3), torch.randn(2, 3, 9, 9)
+            def layer(x):
+                return functional.conv2d(x, w)
             end = threading.Event()
             with ours.enable("ours"), torch.no_grad():
                 wanted = layer(x)
