@@ -37,7 +37,7 @@ class BuildWithCMake(build_ext):
             sys.exit("cubejit: nothing was built; missing is CMake 3.25 or later: apt-get install cmake, or pip install cmake")
         build = Path(self.build_temp).resolve() / "cmake"
         target = ROOT / "python" if self.inplace else Path(self.build_lib).resolve()
-        off = [f"-DCUBEJIT_{part}=OFF" for part in ("TESTS", "BENCH", "EXAMPLES", "TOOLS", "LLVM")]
+        off = [f"-DCUBEJIT_{part}=OFF" for part in ("TESTS", "BENCH", "EXAMPLES", "LLVM")]
         # The library lies in the package, where the module looks for it.
         places = ["-DCMAKE_INSTALL_LIBDIR=cubejit", "-DCUBEJIT_PYTHON_INSTALL_DIR=.", "-DCUBEJIT_PYTHON=REQUIRED", "-DCUBEJIT_INSTALL=ON"]
         generator = ["-G", "Ninja"] if shutil.which("ninja") else []
@@ -64,6 +64,9 @@ class BuildWithCMake(build_ext):
             for library in (prefix / "cubejit").glob("libcubejit.so.*"):
                 if re.fullmatch(r"libcubejit\.so\.\d+\.\d+", library.name):
                     shutil.copy2(library.resolve(), target / "cubejit" / library.name)
+            if (prefix / "bin" / "cubejit").exists():  # CMAKE_ARGS may leave the command out
+                (target / "cubejit" / "bin").mkdir(exist_ok=True)
+                shutil.copy2(prefix / "bin" / "cubejit", target / "cubejit" / "bin")
 
 
 def version():

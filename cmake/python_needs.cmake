@@ -1,9 +1,19 @@
 # Decides what the Python packages are built with. Where CUBEJIT_PYTHON is ON they are left out if something is missing; where it is REQUIRED, as a
 # wheel has it, that is an error, before anything is compiled.
 set(CUBEJIT_PYTHON_EXECUTABLE /usr/bin/python3 CACHE FILEPATH "The interpreter the packages are built for")
+set(CUBEJIT_PYTHON_HEADERS "" CACHE STRING "Folders of the headers of another Python, for which the module is built without running it")
+set(CUBEJIT_PYTHON_SUFFIX "" CACHE STRING "How that Python's modules end, for instance .cpython-313-x86_64-linux-gnu.so")
 set(Python_EXECUTABLE ${CUBEJIT_PYTHON_EXECUTABLE})
-find_package(Python 3.9 COMPONENTS Interpreter Development.Module QUIET)
-set(PYBIND11_FINDPYTHON ON)
+if(CUBEJIT_PYTHON_HEADERS AND CUBEJIT_PYTHON_SUFFIX)
+  set(Python_FOUND ON)
+  set(Python_INCLUDE_DIRS ${CUBEJIT_PYTHON_HEADERS})
+elseif(CUBEJIT_PYTHON_HEADERS OR CUBEJIT_PYTHON_SUFFIX)
+  message(FATAL_ERROR "CUBEJIT_PYTHON_HEADERS and CUBEJIT_PYTHON_SUFFIX are of one Python; give both or neither")
+else()
+  find_package(Python 3.9 COMPONENTS Interpreter Development.Module QUIET)
+  set(CUBEJIT_PYTHON_SUFFIX .${Python_SOABI}.so)
+endif()
+set(PYBIND11_NOPYTHON ON)  # which one is decided above
 find_package(pybind11 2.10 CONFIG QUIET)
 find_path(CUBEJIT_DLPACK_DIR dlpack/dlpack.h)
 set(missing "")

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The one list of Debian packages, by purpose; A|B is either of two. Installs those that are missing:
-# tools/setup.sh [build] [mpi] [python] [test] [lint] [fuzz] [coverage] [peers] [browser] [cross] [wheel] [root]
+# tools/setup.sh [build] [mpi] [python] [test] [lint] [fuzz] [coverage] [peers] [browser] [cross] [wheel] [auditwheel] [root]
 set -euo pipefail
 
 build=(g++ make cmake ninja-build ccache pkg-config llvm-19-dev libxbyak-dev nlohmann-json3-dev libcli11-dev libfmt-dev libtbb-dev libsqlite3-dev)
@@ -14,7 +14,8 @@ coverage=(llvm-19 python3)
 peers=(libdnnl-dev python3 python3-numpy python3-torch libopenblas0-openmp)  # OpenBLAS: else PyTorch has reference BLAS
 
 browser=(chromium)  # opens the pages that tests look at
-wheel=(python3-pip python3-setuptools python3-wheel python3-build python3-venv)
+wheel=(python3-pip python3-setuptools python3-wheel python3-build python3-venv patchelf python3-pyelftools)
+auditwheel=(python3-auditwheel python3-wheel)  # tools/wheel.sh; since sid
 cross=(g++-aarch64-linux-gnu gcc-aarch64-linux-gnu qemu-user)
 root=(debootstrap)  # tools/root.sh
 
@@ -30,10 +31,11 @@ for purpose in "${@:-build}"; do
     coverage) wanted+=("${coverage[@]}") ;;
     browser) wanted+=("${browser[@]}") ;;
     wheel) wanted+=("${wheel[@]}") ;;
+    auditwheel) wanted+=("${auditwheel[@]}") ;;
     cross) wanted+=("${cross[@]}") ;;
     root) wanted+=("${root[@]}") ;;
     peers) wanted+=("${peers[@]}") ;;
-    *) echo "setup.sh: unknown purpose '$purpose'; one of: build mpi python test lint fuzz coverage peers browser cross wheel root" >&2; exit 2 ;;
+    *) echo "setup.sh: unknown '$purpose'; one of: build mpi python test lint fuzz coverage peers browser cross wheel auditwheel root" >&2; exit 2 ;;
   esac
 done
 

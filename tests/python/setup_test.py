@@ -49,6 +49,14 @@ class Setup(unittest.TestCase):
         _, said = self.built({"CMAKE_ARGS": "-DCMAKE_DISABLE_FIND_PACKAGE_TBB=ON"})
         self.assertIn("apt-get install libtbb-dev", said)
 
+    def test_command(self):
+        _, said = self.built({"CMAKE_ARGS": "-DCMAKE_DISABLE_FIND_PACKAGE_CLI11=ON"})
+        self.assertIn("CLI11 for the command, which -DCUBEJIT_TOOLS=OFF leaves out: apt-get install libcli11-dev", said)
+
+    def test_headers_of_another_python_need_its_suffix(self):
+        said = self.built_without("-DCUBEJIT_PYTHON_HEADERS=/usr/include")
+        self.assertIn("CUBEJIT_PYTHON_HEADERS and CUBEJIT_PYTHON_SUFFIX are of one Python; give both or neither", said)
+
     def test_cmake_itself(self):
         _, said = self.built({"PATH": "/nowhere"})
         self.assertIn("CMake 3.25 or later: apt-get install cmake, or pip install cmake", said)
