@@ -67,7 +67,7 @@ std::shared_ptr<std::byte> allocate(std::size_t bytes) {
 
 void bindArray(py::module_& module) {
   py::class_<Array>(
-      module, "Array", py::buffer_protocol(),
+      module, "Array", py::module_local(), py::buffer_protocol(),
       "A result that no framework has taken over: torch.from_dlpack(a) and numpy.asarray(a) share its memory. "
       "NumPy has no bfloat16 and sees its bits as uint16.")
       .def_buffer(&toBuffer)

@@ -123,7 +123,7 @@ bool channelsLast(const Layer& layer, const std::string& tensor) {
 }  // namespace
 
 void bindLayer(py::module_& module, py::class_<Session, SharedSession>& session) {
-  py::class_<Layer>(module, "Layer")
+  py::class_<Layer>(module, "Layer", py::module_local())
       .def_property_readonly("shape", [](const Layer& layer) { return shapeOfY(layer.executable->problem()); })
       .def_property_readonly("problem", [](const Layer& layer) { return layer.executable->problem(); })
       .def_property_readonly(

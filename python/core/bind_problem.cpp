@@ -59,7 +59,8 @@ py::tuple shapeOf(const Problem& p, std::int64_t outer, std::int64_t inner, cons
 }  // namespace
 
 void bindProblem(py::module_& module) {
-  py::class_<Problem>(module, "Problem", "One convolution: shapes, geometry, and how its tensors lie in memory.")
+  py::class_<Problem>(module, "Problem", py::module_local(),
+                      "One convolution: shapes, geometry, and how its tensors lie in memory.")
       .def(py::init(named(&makeProblem, {"x", "w", "stride", "padding", "dilation", "transposed", "output_padding",
                                          "groups", "dtype", "layout", "formats"})),
            py::arg("x"), py::arg("w"), py::kw_only(), py::arg("stride") = IntOrList{1},

@@ -234,6 +234,9 @@ void bindSession(py::module_& module, py::class_<Session, SharedSession>& sessio
       .def_property_readonly("store", [](const Session& s) { return s.options().store; })
       .def_property_readonly(
           "threads", [](const Session& s) { return s.options().threads > 0 ? s.options().threads : defaultThreads(); });
+  module.def(
+      "openmp", [] { return openmpThreads().run != nullptr; },
+      "Whether the process has the OpenMP runtime that Session(openmp=True) runs on.");
   module.def("dump_stages", [] { return dumpStageNames(); });
   module.def("machines", [] { return machineNames(); }, "Names of the NPUs that Session(machine=...) knows.");
 }

@@ -55,7 +55,7 @@ Groups groupsOf(Dict given, Describe describe) {
 
 void bindParaDict(py::module_& module) {
   using Para = tbe::ParaDict;
-  py::class_<Para>(module, "TbeParaDict")
+  py::class_<Para>(module, "TbeParaDict", py::module_local())
       .def(py::init<>())
       .def_readwrite("strides", &Para::strides)
       .def_readwrite("pads", &Para::pads)
@@ -146,18 +146,18 @@ py::object runOperator(const tbe::Operator& self, const py::object& first, const
 }  // namespace
 
 void bindTbe(py::module_& module) {
-  py::class_<tbe::Tensor>(module, "TbeTensor")
+  py::class_<tbe::Tensor>(module, "TbeTensor", py::module_local())
       .def(py::init(named(&makeTensor, {"shape", "dtype", "name"})))
       .def_readonly("shape", &tbe::Tensor::shape)
       .def_readonly("dtype", &tbe::Tensor::dtype)
       .def_readonly("name", &tbe::Tensor::name);
-  py::class_<tbe::ResTensor>(module, "TbeResTensor")
+  py::class_<tbe::ResTensor>(module, "TbeResTensor", py::module_local())
       .def_readonly("tensor", &tbe::ResTensor::tensor)
       .def_readonly("problem", &tbe::ResTensor::problem)
       .def_readonly("groups", &tbe::ResTensor::groups)
       .def_property_readonly("gradient", [](const tbe::ResTensor& r) { return toString(r.pass); })
       .def_property_readonly("group_dict", [](const tbe::ResTensor& r) { return dictOf(r.group_dict); });
-  py::class_<tbe::Operator>(module, "TbeOperator").def("run", &runOperator);
+  py::class_<tbe::Operator>(module, "TbeOperator", py::module_local()).def("run", &runOperator);
   bindParaDict(module);
   module.attr("TBE_C0_SIZE") = tbe::kC0Size;
   const auto filter2d = &tbe::conv2d_backprop_filter, filter3d = &tbe::conv3d_backprop_filter;

@@ -10,7 +10,7 @@ namespace cubejit::python {
 namespace py = pybind11;
 
 void bindFailure(py::module_&) {
-  py::register_exception_translator([](std::exception_ptr pending) {
+  py::register_local_exception_translator([](std::exception_ptr pending) {
     try {
       if (pending) std::rethrow_exception(std::move(pending));
     } catch (const Failure& failure) {

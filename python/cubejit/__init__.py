@@ -6,6 +6,17 @@ tune look behind it, and Session(machine="ascend910b2") does all of that on an e
 once, and the GIL is released while the library works.
 """
 
+try:
+    import cubejit._core
+except ModuleNotFoundError as absent:
+    if absent.name != "cubejit._core":
+        raise
+    import pathlib
+    import sys
+
+    _there = [path.name.split(".")[1] for path in sorted(pathlib.Path(__file__).parent.glob("_core.*.so"))]
+    raise ImportError(f"cubejit at {pathlib.Path(__file__).parent} is built for {', '.join(_there) or 'no Python'}, and this is "
+                      f"{sys.implementation.cache_tag}: build or install it for this one", name="cubejit") from None
 from cubejit._core import Array, Problem, machines, version as __version__
 from cubejit.convolution import conv, conv_backward
 from cubejit.errors import Error, InvalidProblem, Unsupported
