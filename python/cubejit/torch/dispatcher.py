@@ -23,6 +23,9 @@ _layers_seen = _choosing.Layers()
 _lock = threading.Lock()
 _registered = None  # what holds the kernels: once there, for the life of the process, since a thread may be in them at any time
 _why_in_python = _native.why_not  # kernels are; None: they are in C++
+_GEOMETRY = "stride padding dilation transposed output_padding groups"
+_ARGUMENTS = {"_convolution": f"input weight bias {_GEOMETRY} benchmark deterministic cudnn_enabled allow_tf32",
+              "convolution_backward": f"grad_output input weight bias_sizes {_GEOMETRY} output_mask"}
 
 
 @_layers.without_modes
@@ -67,6 +70,10 @@ def _held():
 def _register():
     """What holds both kernels. Where the dispatcher refuses one, nothing is left of the other."""
     global _why_in_python
+    for name, known in _ARGUMENTS.items():
+        arguments = " ".join(argument.name for argument in getattr(torch.ops.aten, name).default._schema.arguments)
+        if arguments != known:
+            raise RuntimeError(f"cubejit computes nothing, PyTorch everything: aten::{name} of PyTorch {torch.__version__} takes {arguments}")
     held = _held()
     if _native.module is not None and not held:
         return _native.Kernels(_layers_seen, **_KERNELS)
@@ -144,7 +151,7 @@ def enable(choose=None, *, math=None, reproducible=False, cache_bytes=None):
     Enabling twice changes nothing but these. May be used in a with statement, whose end leaves things as they were. Threads may enable, disable and
     compute at any time: each call, backward ones as well, goes by what holds for the process when it begins. Statements of several threads that
     overlap without nesting leave what the last one to end found. Raises ValueError for other words, RuntimeError where another library holds one of
-    the operators and PyTorch lets nobody stand in front of it; then nothing has changed."""
+    the operators and PyTorch lets nobody stand in front of it, or where they are not those that cubejit knows; then nothing has changed."""
     global _registered
     rules = _rules_of(choose, math, reproducible, cache_bytes)
     with _lock:

@@ -11,6 +11,7 @@ import warnings
 import torch
 import torch.overrides
 
+from cubejit import _core
 from cubejit.errors import Error
 from cubejit.session import Session, own_threads_said
 from cubejit.torch import choosing
@@ -63,6 +64,9 @@ def session(reproducible=False):
                     found = Session(openmp=True, **fixed)
                     _own_threads = int(os.environ["CUBEJIT_NUM_THREADS"]) if own_threads_said() else 0
                     _sessions[reproducible] = found
+                    if not _core.openmp():
+                        warnings.warn("no OpenMP runtime is loaded: cubejit computes on threads of its own, beside PyTorch's", RuntimeWarning,
+                                      stacklevel=2)
                 except Error as error:  # PyTorch goes on computing everything, which would never be noticed
                     if not _warned:
                         _warned = True
