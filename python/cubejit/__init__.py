@@ -2,17 +2,22 @@
 """Convolutions and their gradients by code that is generated for each problem.
 
 conv and conv_backward compute them on arrays of NumPy, PyTorch or anything with DLPack, in place and without copies; plan, dump and
-tune look behind it, and Session(machine="ascend910b2") does all of that on an emulated NPU. cubejit.torch is the convolution for PyTorch's autograd. Everything may be called from many threads at
-once, and the GIL is released while the library works.
+tune look behind it, and Session(machine="ascend910b2") does all of that on an emulated NPU. cubejit.torch is the convolution for PyTorch's
+autograd. Everything may be called from many threads at once, and the GIL is released while the library works.
 """
 
+import sys
+
+if "t" in sys.abiflags:
+    _with_gil = "python%d.%d" % sys.version_info[:2]
+    raise ImportError(f"cubejit does not run in free-threaded Python ({_with_gil}t), which has no global interpreter lock; use {_with_gil}",
+                      name="cubejit")
 try:
     import cubejit._core
 except ModuleNotFoundError as absent:
     if absent.name != "cubejit._core":
         raise
     import pathlib
-    import sys
 
     _there = [path.name.split(".")[1] for path in sorted(pathlib.Path(__file__).parent.glob("_core.*.so"))]
     raise ImportError(f"cubejit at {pathlib.Path(__file__).parent} is built for {', '.join(_there) or 'no Python'}, and this is "

@@ -119,6 +119,15 @@ class OldProcessor(unittest.TestCase):
         self.assertRegex(ran.stdout, "^Unsupported .* cannot run avx2 code")
 
 
+class FreeThreaded(unittest.TestCase):
+    def test_is_refused_with_the_python_to_use_instead(self):
+        """Before the module, which would give such a Python its lock back, is looked for."""
+        ran = python("import sys; sys.abiflags = 't'; sys.modules['cubejit._core'] = None; import cubejit")
+        one = "python%d.%d" % sys.version_info[:2]
+        self.assertEqual((ran.returncode, ran.stderr.splitlines()[-1]),
+                         (1, f"ImportError: cubejit does not run in free-threaded Python ({one}t), which has no global interpreter lock; use {one}"))
+
+
 class NotWhole(unittest.TestCase):
     """A copy of the package, from which something was taken."""
 
