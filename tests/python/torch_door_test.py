@@ -254,8 +254,9 @@ class Ways(unittest.TestCase):
             """), "1\n1 False\n")
 
     def test_threads_that_compute_while_others_enable_disable_and_look(self):
+        """Of 16 output channels: of fewer, oneDNN 3.7 errs in dX, without cubejit as well (torch_exact.py)."""
         self.alike("""
-            layer, x = nn.Conv2d(3, 4, 3), torch.randn(2, 3, 9, 9, requires_grad=True)
+            layer, x = nn.Conv2d(3, 16, 3), torch.randn(2, 3, 9, 9, requires_grad=True)
             def step():
                 y = layer(x)
                 (dx,) = torch.autograd.grad(y.sum(), x)
