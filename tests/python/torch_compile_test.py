@@ -208,13 +208,15 @@ def with_autocast(x, w, b):
 
 
 class WholeGraphs(unittest.TestCase):
-    """Functions of our own in graphs without a break: values, gradients and strides are those without a compiler."""
+    """Functions of our own in graphs without a break: values, gradients and strides are those without a compiler. PyTorch computes of 16 output
+    channels: of fewer, oneDNN 3.7 errs in dX (torch_exact.py)."""
 
     X, W, B, Z = tensor(2, 4, 8, 9), tensor(6, 4, 3, 3), tensor(6), tensor(2, 6, 8, 9)
     FUNCTIONS = {
         "all post-ops": (lambda x, w, b, z: ours.conv_post_ops(x, w, b, padding=1, add=z, activation="relu"), X, W, B, Z),
         "a slope": (lambda x, w, b: ours.conv_post_ops(x, w, b, stride=(1, 2), activation="leaky_relu:0.1"), X, W, B),
-        "a slope that PyTorch computes": (lambda x, w, b: ours.conv_post_ops(x, w, b, activation="leaky_relu:-0.1"), X, W, B),
+        "a slope that PyTorch computes": (lambda x, w, b: ours.conv_post_ops(x, w, b, activation="leaky_relu:-0.1"), X, tensor(16, 4, 3, 3),
+                                          tensor(16)),
         "bounds": (lambda x, w: ours.conv_post_ops(x, w, activation="clip:-1:1"), X.to(torch.bfloat16), W.to(torch.bfloat16)),
         "a residual alone": (lambda x, w, z: ours.conv_post_ops(x, w, padding=1, add=z), X, W, Z),
         "channels last": (lambda x, w: ours.conv_post_ops(x, w, activation="relu"), X.to(memory_format=torch.channels_last), W),
