@@ -220,7 +220,7 @@ def parts_of(name, dtype, channels_last):
 
 
 def losing_layers():
-    """Of layers that cubejit was chosen for, those whose calls took longer than PyTorch's did when both were measured: name, pass, ratio."""
+    """Layers that cubejit was chosen for, and whose calls then took longer than PyTorch's in the trial that chose: name, pass, ratio."""
     return [(row["layer"], row["pass"], row["torch_ms"] * row["timed"] / row["ms"]) for row in cubejit.torch.report().rows
             if row["passed_on"] is None and row["timed"] and row["torch_ms"] and row["ms"] > row["torch_ms"] * row["timed"]]
 

@@ -208,7 +208,8 @@ void registerKernels() {
   static_cast<void>(library.release());
 }
 
-// Of the call that Python is asked about on this thread, if there is one, and if it was decided by the rule and math that held when it was made.
+// Publishes who computes calls like the one that this thread is asking Python about. Publishes nothing, and returns null, if this thread is asking
+// nothing, or if the rule and math of the decision are not those that held when the call was made.
 std::shared_ptr<Decision> publish(Choice choice, Math math, std::uintptr_t runnable, int threads, Lies results,
                                   std::int64_t left) {
   const auto* layer = reinterpret_cast<const python::Runnable*>(runnable);

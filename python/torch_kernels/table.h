@@ -49,7 +49,7 @@ class Decision {
     nanoseconds_.fetch_add(took.count(), std::memory_order_relaxed);
     if (took.count() < best_.load(std::memory_order_relaxed)) best_.store(took.count(), std::memory_order_relaxed);
   }
-  /// Of the calls since this was last asked: their number, their seconds, the least of one.
+  /// What was counted since the last time: the number of calls, the seconds that all took, and those of the shortest one.
   std::tuple<std::int64_t, double, double> take() {
     return {calls_.exchange(0), 1e-9 * static_cast<double>(nanoseconds_.exchange(0)),
             1e-9 * static_cast<double>(best_.exchange(std::numeric_limits<std::int64_t>::max()))};

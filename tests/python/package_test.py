@@ -93,7 +93,7 @@ class Wheel(unittest.TestCase):
         self.assertEqual(WHEEL.version, cubejit.__version__)
 
     def test_what_is_linked_is_inside(self):
-        """Of a wheel for other systems (tools/wheel.sh): nothing comes from the system but the C and C++ libraries."""
+        """A wheel for other systems (tools/wheel.sh) is asked: nothing comes from the system but the C and C++ libraries."""
         inside = PACKAGE.parent / "cubejit.libs"
         if not inside.exists():
             self.skipTest("the wheel is for this system")

@@ -254,7 +254,7 @@ class Ways(unittest.TestCase):
             """), "1\n1 False\n")
 
     def test_threads_that_compute_while_others_enable_disable_and_look(self):
-        """Of 16 output channels: of fewer, oneDNN 3.7 errs in dX, without cubejit as well (torch_exact.py)."""
+        """The layers have 16 output channels: with fewer, oneDNN 3.7 errs in dX, without cubejit as well (torch_exact.py)."""
         self.alike("""
             layer, x = nn.Conv2d(3, 16, 3), torch.randn(2, 3, 9, 9, requires_grad=True)
             def step():
@@ -281,7 +281,7 @@ class Ways(unittest.TestCase):
             """)
 
     def test_forks_in_the_middle(self):
-        """Of one thread's calls, of tensors that require no gradients: PyTorch itself has no team of threads in a child, and tensors that require
+        """One thread calls, and tensors require no gradients: PyTorch itself has no team of threads in a child, and tensors that require
         gradients have locks, which the other thread may hold."""
         self.alike("""
             torch.set_num_threads(1)

@@ -42,6 +42,11 @@ bool isInside(const AxisRelation& rel, std::int64_t first, std::int64_t last) {
   return first + rel.pad >= reach && last + rel.pad <= (rel.operands - 1) * rel.stride;
 }
 
+// The operand position that offsets of a block are counted from, which begins with the result `start`.
+std::int64_t anchorOf(const AxisRelation& rel, std::int64_t start) {
+  return rel.gather ? floorDiv(start, rel.stride) : start * rel.stride;
+}
+
 Range reachOf(const GroupBlockClass& cls) {
   Range range;
   for (const TapPair& pair : cls.pairs) {
@@ -55,11 +60,9 @@ Range reachOf(const GroupBlockClass& cls) {
 }  // namespace
 
 GroupBlock GroupAxis::block(std::int64_t i) const {
-  const std::int64_t start = i * length;
   const bool isEdge = i < inside.lo || i >= inside.hi;
   const std::int64_t at = i < inside.lo ? i : isEdge ? i - inside.length() : (i - inside.lo) % std::ssize(insideFrom);
-  return {start, relation.gather ? floorDiv(start, relation.stride) : start * relation.stride,
-          (isEdge ? edge : insideFrom)[static_cast<std::size_t>(at)]};
+  return {i * length, anchorOf(relation, i * length), (isEdge ? edge : insideFrom)[static_cast<std::size_t>(at)]};
 }
 
 std::vector<std::int64_t> GroupAxis::patternOf(Range run) const {
@@ -83,7 +86,7 @@ GroupAxis makeGroupAxis(const AxisRelation& rel, std::int64_t length) {
   while (axis.inside.length() > 0 && !whole(axis.inside.hi - 1)) --axis.inside.hi;
   ClassNumbers<GroupBlockClass> known;
   const auto classOf = [&](std::int64_t i) {
-    const std::int64_t start = i * length, anchor = rel.gather ? floorDiv(start, rel.stride) : start * rel.stride;
+    const std::int64_t start = i * length, anchor = anchorOf(rel, start);
     GroupBlockClass cls;
     cls.length = std::min(length, rel.results - start);
     for (std::int64_t u = 0; u < cls.length; ++u) {

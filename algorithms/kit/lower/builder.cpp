@@ -298,18 +298,16 @@ void ProgramBuilder::moveStep(int axis, std::int64_t step, int stream, std::int6
     if (step > 0) run = steps.insert(run, partOf(whole, 0, step)) + 1;
     countSteps(2);
   }
-  std::vector<std::int64_t> by(static_cast<std::size_t>(stream) + 1, 0);
-  by.back() = bytes;
-  advance(run->delta, by, 1);
+  setDense(step_, Deltas{{stream, bytes}});
+  advance(run->delta, step_, 1);
 }
 
 void ProgramBuilder::moveSteps(int axis, int stream, std::int64_t bytes) {
-  std::vector<std::int64_t> by(static_cast<std::size_t>(stream) + 1, 0);
-  by.back() = bytes;
+  setDense(step_, Deltas{{stream, bytes}});
   std::int64_t step = 0;
   for (AxisStep& run : axisAt(axis).steps) {
-    advance(run.delta, by, step);
-    if (run.repeat > 1) advance(run.repeatDelta, by, 1);
+    advance(run.delta, step_, step);
+    if (run.repeat > 1) advance(run.repeatDelta, step_, 1);
     step += run.repeat;
   }
 }

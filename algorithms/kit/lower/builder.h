@@ -78,7 +78,7 @@ class ProgramBuilder {
   TileProgram program_;
   bool open_ = false;                 ///< the last phase is being made
   std::vector<std::int64_t> counts_;  ///< steps of each axis of the phase
-  std::vector<std::int64_t> step_;    ///< of addStep
+  std::vector<std::int64_t> step_;    ///< what is added now, of every stream: kept since programs have many steps
   std::unordered_map<std::string, std::vector<int>> kernelsByLabel_;
   std::unordered_map<std::string, int> listIndex_;
   std::int64_t steps_ = 0;   ///< of all axes, and segments of all lists

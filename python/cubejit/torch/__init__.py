@@ -30,7 +30,8 @@ from cubejit.torch.choosing import how as _how
 from cubejit.torch.dispatcher import _layers_seen, disable, enable, enabled, record, report
 from cubejit.torch.layers import session as _session
 from cubejit.torch.layers import threads as _threads
-from cubejit.torch.post_ops import autocast, conv_post_ops
+from cubejit.torch.post_ops import autocast as _autocast
+from cubejit.torch.post_ops import conv_post_ops
 
 __all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "conv1d", "conv2d", "conv3d", "conv_post_ops",
            "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "convolution", "disable", "enable", "enabled", "record",
@@ -101,7 +102,7 @@ def convolution(x, w, bias=None, stride=1, padding=0, dilation=1, transposed=Fal
             x = functional.pad(x, [side for t in reversed(total) for side in (0, t % 2)])
     geometry = _list(stride, rank), _list(padding, rank), dilation, bool(transposed), _list(output_padding, rank), groups
     if _graphs.compiling():
-        return _graphs.convolution(*autocast(x, w, bias), *geometry)
+        return _graphs.convolution(*_autocast(x, w, bias), *geometry)
     return _Convolution.apply(x, w, bias, *geometry)
 
 

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from cubejit import _core
 from cubejit.errors import Error
+from cubejit.torch.layers import channels_of
 
 _AVAILABLE = hasattr(torch.library, "custom_op")
 compiling = torch.compiler.is_compiling if _AVAILABLE else lambda: False
@@ -23,8 +24,7 @@ def _laid(values, made):
 
 def _like(passes, x, w, transposed, groups):
     """Memory of the gradients of these passes."""
-    channels = w.shape[1] * groups if transposed else w.shape[0]
-    made = {"dx": lambda: torch.empty_like(x), "dw": lambda: torch.empty_like(w), "db": lambda: x.new_empty(channels)}
+    made = {"dx": lambda: torch.empty_like(x), "dw": lambda: torch.empty_like(w), "db": lambda: x.new_empty(channels_of(w, transposed, groups))}
     return [made[name]() for name in passes.split(",")]
 
 
@@ -86,7 +86,7 @@ def _keep_result(ctx, inputs, output):
 
 
 def _gradients(ctx, dy):
-    """Of x, w and bias; None for those that nobody asks for."""
+    """The gradients of x, w and bias; None for those that nobody asks for."""
     x, w, *saved = ctx.saved_tensors
     asked = ctx.needs_input_grad[:3]
     passes = ",".join(name for name, needed in zip(_NAMES, asked) if needed)

@@ -90,12 +90,17 @@ def why_passed_on(x, w):
     return None
 
 
+def channels_of(w, transposed, groups):
+    """Channels of the result of a convolution with these weights."""
+    return w.shape[1] * groups if transposed else w.shape[0]
+
+
 def _why_not_added(bias, x, w, geometry):
     """Why a bias is none that is added to y as it is stored; None if it is."""
-    channels = w.shape[1] * geometry[-1] if geometry[3] else w.shape[0]
+    _, _, _, transposed, _, groups = geometry
     if bias.dtype != x.dtype or bias.layout != torch.strided or bias.device != x.device:
         return "a bias of another type"
-    return None if tuple(bias.shape) == (channels,) and bias.is_contiguous() else "a bias of another shape, or with strides"
+    return None if tuple(bias.shape) == (channels_of(w, transposed, groups),) and bias.is_contiguous() else "a bias of another shape, or with strides"
 
 
 def why_y_is_passed_on(x, w, bias, geometry):

@@ -92,17 +92,17 @@ def _check_added(add, y):
 
 
 def of_add(dy, y, activation):
-    """The gradient of the residual. y: as it was stored, of an activation."""
-    return _sloped(dy, y, activation) if activation else dy.clone()
+    """The gradient of the residual, which is that of the sums. y: as it was stored, of an activation."""
+    return _sloped(dy, y, activation) if activation else dy
 
 
 def gradients(passes, dy, x, w, geometry, y=None, activation=""):
     """(dx, dw, db) of conv_post_ops, None for those that are not asked for. y: as it was stored, of an activation whose slope is read off it."""
     geometry = _layers._geometry(*geometry)
     if _layers.why_passed_on(x, w) is not None or dy.dtype != x.dtype:
-        channels = w.shape[1] * geometry[-1] if geometry[3] else w.shape[0]
-        dy = _sloped(dy, y, activation) if activation else dy
-        return torch.ops.aten.convolution_backward(dy, x, w, [channels], *geometry, [name in passes for name in ("dx", "dw", "db")])
+        _, _, _, transposed, _, groups = geometry
+        mask = [name in passes for name in ("dx", "dw", "db")]
+        return torch.ops.aten.convolution_backward(of_add(dy, y, activation), x, w, [_layers.channels_of(w, transposed, groups)], *geometry, mask)
     dy = dy if y is None else _laid_like(dy, y)
     if not _held(dy):
         dy = torch.empty_strided(dy.shape, dy.stride(), dtype=dy.dtype).copy_(dy)
@@ -160,7 +160,7 @@ def conv_post_ops(x, w, bias=None, stride=1, padding=0, dilation=1, groups=1, *,
         compiling or _core.activation(activation or "")
     except Error as error:
         raise RuntimeError(str(error)) from error
-    channels = w.shape[1] * groups if transposed else w.shape[0]
+    channels = _layers.channels_of(w, transposed, groups)
     if bias is not None and tuple(bias.shape) != (channels,):
         raise RuntimeError(f"bias has shape {tuple(bias.shape)}; it must be ({channels},)")
     alike = all(t.dtype == x.dtype and (compiling and t.device.type == "cpu" or _held(t)) for t in (x, w, *others)) and (compiling or _undisturbed())

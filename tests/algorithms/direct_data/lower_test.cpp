@@ -15,15 +15,22 @@
 namespace cubejit {
 namespace {
 
-// A row of 41 taps: whole tiles run as planned; those of the edges, a section each, only as far as it hides their loops.
-TEST(LowerDataChannels, EdgesAreUnrolledToHideTheLoop) {
+Problem row(std::int64_t cin, std::int64_t cout, std::int64_t pixels, std::int64_t taps, std::int64_t padding) {
   Problem p;
   p.rank = 1;
-  p.cin = p.cout = 64;
-  p.in = p.out = Dhw{1, 1, 256};
-  p.kernel = Dhw{1, 1, 41};
-  p.padBefore = p.padAfter = Dhw{0, 0, 20};
+  p.cin = cin;
+  p.cout = cout;
+  p.in = Dhw{1, 1, pixels};
+  p.kernel = Dhw{1, 1, taps};
+  p.padBefore = p.padAfter = Dhw{0, 0, padding};
+  p.out = Dhw{1, 1, pixels + 2 * padding - taps + 1};
   p.layout = Layout::kNdhwc;
+  return p;
+}
+
+// A row of 41 taps: whole tiles run as planned; those of the edges, a section each, only as far as it hides their loops.
+TEST(LowerDataChannels, EdgesAreUnrolledToHideTheLoop) {
+  const Problem p = row(64, 64, 256, 41, 20);
   DirectDataPlan plan;
   plan.registerW = 14;
   plan.registerVectors = 2;
@@ -54,14 +61,7 @@ TEST(LowerDataChannels, EdgesAreUnrolledToHideTheLoop) {
 
 // A row of 910 taps and one channel: blocks at the edges reach any number of them, which sections share.
 TEST(LowerDataChannels, LongKernelsAreNotWrittenOutOnceForEachEdge) {
-  Problem p;
-  p.rank = 1;
-  p.cin = 1;
-  p.cout = 8;
-  p.in = Dhw{1, 1, 4000};
-  p.kernel = Dhw{1, 1, 910};
-  p.out = Dhw{1, 1, 3091};
-  p.layout = Layout::kNdhwc;
+  const Problem p = row(1, 8, 4000, 910, 0);
   DirectDataPlan plan;
   plan.vectorize = DataVectors::kInputChannels;
   plan.registerW = 9;
