@@ -19,6 +19,7 @@
 #include "python/core/failure.h"
 #include "python/core/runnable.h"
 #include "python/core/without_gil.h"
+#include "python/core/workspace.h"
 
 namespace cubejit::python {
 
@@ -33,7 +34,7 @@ struct Layer {
 
   Status run(const Addresses& a, int threads) const {
     const std::size_t bytes = executable->workspaceBytes(threads);
-    const auto workspace = bytes == 0 ? nullptr : allocate(bytes);
+    const Workspace workspace = takeWorkspace(bytes);
     return executable->run({a.dy, a.x, a.w, a.dx, a.dw, a.db, nullptr, a.y, a.b, a.z}, workspace.get(), bytes, threads);
   }
 };
@@ -128,7 +129,7 @@ void bindLayer(py::module_& module, py::class_<Session, SharedSession>& session)
       .def_property_readonly("problem", [](const Layer& layer) { return layer.executable->problem(); })
       .def_property_readonly(
           "memory_bytes", [](const Layer& layer) { return layer.executable->memoryBytes(); },
-          "What the layer keeps, about: code and programs. Its workspace is made for each run.")
+          "What the layer keeps, about: code and programs. Its workspace is that of a run.")
       .def("algorithm", &algorithmOf, py::arg("name"))
       .def("channels_last", &channelsLast, py::arg("tensor"))
       .def("runnable", &runnableOf)

@@ -13,6 +13,7 @@
 #include "python/core/failure.h"
 #include "python/core/memory_format.h"
 #include "python/core/without_gil.h"
+#include "python/core/workspace.h"
 
 namespace cubejit::python {
 
@@ -137,7 +138,7 @@ py::object runOperator(const tbe::Operator& self, const py::object& first, const
     const WithoutGil released;
     const auto firstDense = denseCopy(firstView), dyDense = denseCopy(dyView);  // the views keep their owners
     const std::size_t bytes = self.workspaceBytes();
-    const auto workspace = allocate(bytes);
+    const Workspace workspace = takeWorkspace(bytes);
     require(self.run(firstDense.get(), dyDense.get(), target, workspace.get(), bytes));
   }
   return out.is_none() ? py::cast(array) : out;

@@ -5,6 +5,7 @@
 
 #include "cubejit/words.h"
 #include "python/core/failure.h"
+#include "python/core/workspace.h"
 
 namespace cubejit::python {
 
@@ -168,7 +169,7 @@ void Call::compute(Session& session, int threads) {
   }
   const auto resultAt = [&](Pass pass) { return target(pass).data; };
   const std::size_t bytes = executable->workspaceBytes(threads);
-  const auto workspace = allocate(bytes);
+  const Workspace workspace = takeWorkspace(bytes);
   require(
       executable->run({operands[0].data, operands[1].data, operands[2].data, resultAt(Pass::kDx), resultAt(Pass::kDw),
                        resultAt(Pass::kDb), nullptr, mask.y ? resultAt(Pass::kY) : yGiven.data, bias.data, addend.data},

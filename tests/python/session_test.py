@@ -5,6 +5,7 @@ on."""
 import multiprocessing
 import os
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -225,6 +226,28 @@ class Threads(unittest.TestCase):
     def test_no_more_threads_are_started_than_said(self):
         self.assertEqual(self.started([0, 1], OMP_NUM_THREADS="1"), [0, 0])
         self.assertGreater(self.started([1, 2], OMP_NUM_THREADS="1")[1], 0)
+
+    def test_workspaces_of_two_calls_at_once_are_two(self):
+        session = cubejit.Session(threads=1)
+        def weights(size):
+            dy, x = (np.full((1, 32, size, size), value, np.float16) for value in (1, 2))
+            return cubejit.conv_backward(dy, x, np.zeros((32, 32, 1, 1), np.float16), output_mask=(False, True, False), session=session)[1]
+        with ThreadPoolExecutor(8) as pool:
+            for size, dw in pool.map(lambda seed: (8 + seed % 13, weights(8 + seed % 13)), range(400)):
+                np.testing.assert_array_equal(dw, np.full((32, 32, 1, 1), 2 * size * size, np.float16))
+
+    def test_pages_of_a_workspace_are_not_made_at_each_call(self):
+        problem = cubejit.Problem((4, 64, 56, 56), (64, 64, 3, 3), padding=1, dtype="f16", layout="ncdhw")
+        session = cubejit.Session(threads=1)
+        pages = cubejit.plan_call(problem, ["dw"], session=session)["workspace_bytes"] // resource.getpagesize()
+        self.assertGreater(pages, 100)
+        dy, w = np.ones((4, 64, 56, 56), np.float16), np.ones((64, 64, 3, 3), np.float16)
+        def faults():
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+            cubejit.conv_backward(dy, dy, w, padding=1, output_mask=(False, True, False), session=session)
+            return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+        faults()
+        self.assertLess(min(faults() for _ in range(5)), pages // 2)
 
     def test_the_interpreter_goes_on_meanwhile(self):
         dy, x, w = (np.ones(s, np.float32) for s in ((8, 64, 112, 112), (8, 64, 112, 112), (64, 64, 3, 3)))
