@@ -115,6 +115,4 @@ std::vector<std::pair<std::int32_t, std::int32_t>> innerLoops(const std::vector<
   return loops;
 }
 
-ListingNotes notesOf(const KernelStory& story) { return {&story.vector, headLines(story), phrases(story)}; }
-
 }  // namespace cubejit

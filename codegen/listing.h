@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "codegen/code.h"
-#include "codegen/explain.h"
 #include "codegen/vector/program.h"
 
 namespace cubejit {
@@ -37,8 +36,5 @@ Listing layOut(const Code& code, const std::vector<MachineLine>& instructions, c
 
 /// Half-open ranges of code offsets: the bodies of loops that hold no other jump, in the order of the code.
 std::vector<std::pair<std::int32_t, std::int32_t>> innerLoops(const std::vector<MachineLine>& instructions);
-
-/// Notes with all that is known of a kernel.
-ListingNotes notesOf(const KernelStory& story);
 
 }  // namespace cubejit

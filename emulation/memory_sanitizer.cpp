@@ -7,8 +7,8 @@
 #include <array>
 #include <optional>
 
-#include "codegen/tile/coordinates.h"
 #include "cubejit/index_map.h"
+#include "tiling/coordinates.h"
 
 namespace cubejit {
 namespace {
@@ -46,18 +46,18 @@ MemorySanitizer::MemorySanitizer(const Problem& problem, const TileProgram& prog
     : problem_(problem), program_(program), touch_(touch), exact_(exact), views_(program.buffers.size()) {
   for (std::size_t b = 0; b < program.buffers.size(); ++b) {
     const Buffer& buffer = program.buffers[b];
-    const std::optional<TensorId> tensor = tensorOf(buffer.role);
+    const std::optional<TensorId> tensor = tensorNamed(buffer.boundName());
     std::vector<bool> elements = tensor ? elementsOfView(problem, *tensor) : std::vector<bool>{};
     if (tensor) {
       const TensorFormat f = formatOf(problem, *tensor);
       repeats_ = repeats_ || (f.strided() && std::count(f.strides.begin(), f.strides.end(), 0) > 0);
     }
-    if (!isResult(buffer.role) && buffer.role != BufferRole::kShared) {
+    if (buffer.use != Buffer::Use::kOutput && buffer.use != Buffer::Use::kShared) {
       views_[b] = std::move(elements);
       continue;
     }
     Memory m;
-    m.output = isResult(buffer.role);
+    m.output = buffer.use == Buffer::Use::kOutput;
     m.grain = tensor ? byteSize(formatOf(problem, *tensor).dtype) : 4;
     const std::int64_t grains = buffer.bytes / m.grain;
     if (grains > kMostGrains) {
@@ -85,7 +85,7 @@ void MemorySanitizer::visit(std::int64_t number, const CoreVisit& v, const std::
     const Call& call = (*v.calls)[static_cast<std::size_t>(i)].call;
     for (const CallAccess& access : accessesOf(touch_, phase, call)) {
       const Buffer& buffer = program_.buffers[static_cast<std::size_t>(access.buffer)];
-      if (buffer.role == BufferRole::kPrivate || buffer.role == BufferRole::kConstant) continue;
+      if (buffer.use == Buffer::Use::kPrivate || buffer.use == Buffer::Use::kConstant) continue;
       const auto stream = static_cast<std::size_t>(access.stream);
       const std::int64_t moved = v.at[stream];
       const ByteRange bytes{access.bytes.begin + moved, access.bytes.end + moved};
@@ -115,7 +115,7 @@ void MemorySanitizer::access(const CoreVisit& v, std::int64_t number, int call, 
   if (m == nullptr) {
     const std::vector<bool>& view = views_[static_cast<std::size_t>(access.buffer)];
     if (view.empty()) return;
-    const auto tensor = tensorOf(program_.buffers[static_cast<std::size_t>(access.buffer)].role);
+    const auto tensor = tensorNamed(program_.buffers[static_cast<std::size_t>(access.buffer)].boundName());
     const std::int64_t e = byteSize(formatOf(problem_, *tensor).dtype);
     exact_.visit(c, access.operand, at, [&](ByteRange r) {
       for (std::int64_t i = r.begin / e; i < (r.end + e - 1) / e; ++i) {
@@ -178,7 +178,7 @@ void MemorySanitizer::access(const CoreVisit& v, std::int64_t number, int call, 
 
 // Where cores add to dx, all elements of a depth of an image are added to as often, or none.
 void MemorySanitizer::checkPlanes(int buffer, const Memory& m, const std::function<void(MemoryFinding)>& found) const {
-  const auto tensor = tensorOf(program_.buffers[static_cast<std::size_t>(buffer)].role);
+  const auto tensor = tensorNamed(program_.buffers[static_cast<std::size_t>(buffer)].boundName());
   if (tensor != TensorId::kDx || std::all_of(m.additions.begin(), m.additions.end(), [](auto n) { return n == 0; }))
     return;
   const IndexMap map = indexMap(problem_, *tensor);

@@ -35,8 +35,7 @@ Status checkView(const char* name, const GlobalView& view, DType type) {
 
 Status fillActivation(const char* name, const CubeJob& job, const GlobalView& view, bool big, std::int64_t blocks,
                       const Dhw& extent, const CoreTask& task, ActivationTable& table) {
-  CUBEJIT_TRY(checked, checkView(name, view, job.work.type));
-  static_cast<void>(checked);
+  CUBEJIT_RETURN_IF_ERROR(checkView(name, view, job.work.type));
   const std::int64_t c0 = job.work.c0, base = view.map.along(0, task.image);
   const ChannelRange channels = channelsOf(job, big, task.group);
   table.data = view.data;
@@ -54,8 +53,7 @@ Status fillActivation(const char* name, const CubeJob& job, const GlobalView& vi
 }
 
 Status fillWeights(const CubeJob& job, const GlobalView& view, const CoreTask& task, WeightTable& table) {
-  CUBEJIT_TRY(checked, checkView("w", view, job.work.type));
-  static_cast<void>(checked);
+  CUBEJIT_RETURN_IF_ERROR(checkView("w", view, job.work.type));
   const ChannelRange outer = channelsOf(job, false, task.group), inner = channelsOf(job, true, task.group);
   table.data = view.data;
   table.outer = offsetsAlong(view.map, 0, outer.first, outer.count);
@@ -83,9 +81,8 @@ Status fillTables(const CubeJob& job, const GlobalOperands& operands, const Core
   const CubeWork& w = job.work;
   const bool dx = w.pass == Pass::kDx, transposed = job.problem.transposed;
   const bool imageIsDy = dx || transposed;
-  CUBEJIT_TRY(image, fillActivation(imageIsDy ? "dy" : "x", job, imageIsDy ? operands.dy : operands.x, !w.spread,
-                                    w.blocks, w.image, task, tables.image));
-  static_cast<void>(image);
+  CUBEJIT_RETURN_IF_ERROR(fillActivation(imageIsDy ? "dy" : "x", job, imageIsDy ? operands.dy : operands.x, !w.spread,
+                                         w.blocks, w.image, task, tables.image));
   if (dx) return fillWeights(job, operands.w, task, tables.weights);
   return fillActivation(transposed ? "x" : "dy", job, transposed ? operands.x : operands.dy, false, w.smallBlocks,
                         w.pixels, task, tables.pixels);

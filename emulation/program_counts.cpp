@@ -23,7 +23,7 @@ const char* fillName(bool a, bool unfolds) {
 
 std::optional<CoreBuffer> coreBuffer(const Buffer& buffer) {
   for (std::size_t i = 0; i < kCoreBuffers; ++i) {
-    if ((buffer.role == BufferRole::kPrivate || buffer.role == BufferRole::kShared) &&
+    if ((buffer.use == Buffer::Use::kPrivate || buffer.use == Buffer::Use::kShared) &&
         buffer.name == toString(static_cast<CoreBuffer>(i)))
       return static_cast<CoreBuffer>(i);
   }
@@ -99,7 +99,7 @@ class InstructionReader {
     const Traffic t = traffic(call, s);
     const std::optional<CoreBuffer> of = coreBuffer(buffer);
     if (!of) {
-      if (buffer.role == BufferRole::kPrivate) return false;
+      if (buffer.use == Buffer::Use::kPrivate) return false;
       i_.memory += t.bytes;
       if (call.unit == CoreUnit::kGmToL1) imageRuns_ += traffic(call, 2).bytes;
       return false;

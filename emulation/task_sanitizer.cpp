@@ -58,7 +58,7 @@ class RunSanitizer {
     if (call(i).issues) ++instruction_;
     std::vector<CallAccess> own;  // of the core's buffers
     for (const CallAccess& access : accessesOf(touch_, phase_, call(i))) {
-      if (bufferOf(access).role == BufferRole::kPrivate) own.push_back(access);
+      if (bufferOf(access).use == Buffer::Use::kPrivate) own.push_back(access);
     }
     for (const CallAccess& access : own) {
       // A strip on its way from L0C to memory takes the place of the one before.

@@ -7,7 +7,9 @@
 #include <map>
 #include <set>
 
+#include "codegen/tile/caller_buffers.h"
 #include "codegen/tile/task_ranges.h"
+#include "cubejit/problem.h"
 
 namespace cubejit {
 namespace {
@@ -55,14 +57,12 @@ std::optional<BackToBack> backToBack(const std::vector<const TileProgram*>& prog
   for (std::size_t p = 0; p < programs.size(); ++p) {
     if (programs[p] == nullptr) continue;
     const auto& buffers = programs[p]->buffers;
-    const auto dy = std::find_if(buffers.begin(), buffers.end(),
-                                 [](const Buffer& buffer) { return buffer.role == BufferRole::kDy; });
-    if (dy == buffers.end()) continue;
-    const auto index = static_cast<int>(dy - buffers.begin());
-    const std::optional<std::size_t> phase = mainPhase(*programs[p], index);
+    const int dy = bufferNamed(buffers, toString(TensorId::kDy));
+    if (dy < 0) continue;
+    const std::optional<std::size_t> phase = mainPhase(*programs[p], dy);
     if (!phase || taskCount(programs[p]->phases[*phase]) > kMostTasks) continue;
-    const std::vector<TaskRange> ranges = taskRanges(programs[p]->phases[*phase], index);
-    if (!takesPart(ranges, dy->bytes, blocks)) continue;
+    const std::vector<TaskRange> ranges = taskRanges(programs[p]->phases[*phase], dy);
+    if (!takesPart(ranges, buffers[static_cast<std::size_t>(dy)].bytes, blocks)) continue;
     const std::size_t member = out.members.size();
     out.members.push_back({p, *phase});
     for (std::size_t task = 0; task < ranges.size(); ++task) {

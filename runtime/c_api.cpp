@@ -82,8 +82,7 @@ Status checkSize(const char* name, const void* given, std::size_t ours) {
 // Fills a caller's struct and keeps the size it states.
 template <class T>
 Status fill(const char* name, T* out, T values) {
-  CUBEJIT_TRY(sized, checkSize(name, out, sizeof(T)));
-  static_cast<void>(sized);
+  CUBEJIT_RETURN_IF_ERROR(checkSize(name, out, sizeof(T)));
   values.struct_size = out->struct_size;
   *out = values;
   return Unit{};
@@ -95,8 +94,7 @@ Result<T> wholeOf(const char* name, const T* given, std::size_t since) {
   std::size_t size = since;
   if (given != nullptr) std::memcpy(&size, given, sizeof(size));
   const bool whole = size >= sizeof(T);
-  CUBEJIT_TRY(sized, checkSize(name, given, whole ? sizeof(T) : since));
-  static_cast<void>(sized);
+  CUBEJIT_RETURN_IF_ERROR(checkSize(name, given, whole ? sizeof(T) : since));
   T out{};
   std::memcpy(&out, given, whole ? sizeof(T) : since);
   return out;

@@ -47,8 +47,7 @@ Machine machineFor(const Options& options) {
 
 Result<std::shared_ptr<Executable>> generateExecutable(const CompileRequest& request, const Machine& machine,
                                                        const Options& options) {
-  CUBEJIT_TRY(legal, checkProblem(request.problem));
-  static_cast<void>(legal);
+  CUBEJIT_RETURN_IF_ERROR(checkProblem(request.problem));
   auto executable = std::make_shared<Executable>();
   Executable::State& state = executable->state();
   state.describe(request, machine, options);
@@ -57,8 +56,7 @@ Result<std::shared_ptr<Executable>> generateExecutable(const CompileRequest& req
   const std::vector<TilingPlan>& plans = call.interleaving.plans;
   state.times.planNs = watch.lapNs();
   CUBEJIT_TRY(lowered, lowerCall(request, call, machine));
-  CUBEJIT_TRY(checked, sanitizeEach(lowered.tiles, call.problem, plans, machine, options));
-  static_cast<void>(checked);
+  CUBEJIT_RETURN_IF_ERROR(sanitizeEach(lowered.tiles, call.problem, plans, machine, options));
   state.together = std::move(lowered.together);
   CUBEJIT_TRY(forms, formsOf(std::move(lowered.tiles), call.problem, plans, machine, options));
   state.times.lowerNs = watch.lapNs();
@@ -83,8 +81,7 @@ Result<std::shared_ptr<Executable>> compileExecutable(const CompileRequest& requ
   CUBEJIT_TRY(code, loadPrograms(state.programs(), options));
   state.keep(std::move(code));
   state.times.generateNs += watch.lapNs();
-  CUBEJIT_TRY(followed, followLoad(state, machine));
-  static_cast<void>(followed);
+  CUBEJIT_RETURN_IF_ERROR(followLoad(state, machine));
   state.packedTag = packedTagOf(state);
   return executable;
 }

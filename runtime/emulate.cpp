@@ -107,8 +107,7 @@ class UnitModels {
         const GlobalView& to = dx ? result : sums_->view(part);
         const std::int64_t begin = part * tasks.sums() / parts, end = (part + 1) * tasks.sums() / parts;
         for (std::int64_t s = begin; s < end; ++s) {
-          CUBEJIT_TRY(done, runTask(operands, tasks, tasks.taskOf(region, s), to, add, s == begin));
-          static_cast<void>(done);
+          CUBEJIT_RETURN_IF_ERROR(runTask(operands, tasks, tasks.taskOf(region, s), to, add, s == begin));
         }
       }
     }
@@ -121,14 +120,12 @@ class UnitModels {
                  bool add, bool first) {
     const CoreTask task = tasks.task(index);
     core_->becomes(tasks.coreOf(index));
-    CUBEJIT_TRY(begun, core_->begin(job_, operands, task));
-    static_cast<void>(begun);
+    CUBEJIT_RETURN_IF_ERROR(core_->begin(job_, operands, task));
     const BlockTarget target{to, add, first};
     while (true) {
       CUBEJIT_TRY(more, core_->iterate());
       if (!more) return Unit{};
-      CUBEJIT_TRY(written, core_->write(target));
-      static_cast<void>(written);
+      CUBEJIT_RETURN_IF_ERROR(core_->write(target));
     }
   }
 
@@ -213,8 +210,7 @@ Result<EmulationReport> Emulation::run(const Tensors& tensors, const EmulationRu
   return withoutThrowing(Stage::kRun, [&]() -> Result<EmulationReport> {
     State& s = *state_;
     if (s.executable == nullptr) {
-      CUBEJIT_TRY(done, s.models->run(tensors));
-      static_cast<void>(done);
+      CUBEJIT_RETURN_IF_ERROR(s.models->run(tensors));
       return s.report(how);
     }
     const int threads = how.threads != 0 ? how.threads : s.executable->threads();
@@ -227,8 +223,7 @@ Result<EmulationReport> Emulation::run(const Tensors& tensors, const EmulationRu
                      "no memory for the buffers of " + std::to_string(threads) + " cores, " + std::to_string(bytes) +
                          " bytes; use fewer threads"};
     }
-    CUBEJIT_TRY(done, s.executable->run(tensors, s.workspace.get(), bytes, threads));
-    static_cast<void>(done);
+    CUBEJIT_RETURN_IF_ERROR(s.executable->run(tensors, s.workspace.get(), bytes, threads));
     return s.report(how);
   });
 }

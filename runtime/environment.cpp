@@ -83,8 +83,7 @@ Status setChip(std::string& field, const std::string& text) {
 }
 
 Status setStages(std::string& field, const std::string& text) {
-  CUBEJIT_TRY(stages, parseDumpStages(text));
-  static_cast<void>(stages);
+  CUBEJIT_RETURN_IF_ERROR(parseDumpStages(text));
   return setText(field, text);
 }
 

@@ -224,28 +224,29 @@ Status Executable::run(const Tensors& tensors, void* workspace, std::size_t work
     const auto keptBy = [&](const CompiledPass& part) { return packedBuffers(*state_, part, tensors.packedW); };
     char* const rest = static_cast<char*>(workspace) + state_->workspace.keptBytes();
     const auto runPart = [&](const CompiledPass& part) {
-      seen.packedW = keptBy(part);
       const bool careful = part.anyValues != nullptr &&
                            !valuesAllow(part.problem, part.plan, *state_->chip, state_->options.forwardCopies, seen);
-      (careful ? *part.anyValues : part).launch->run(seen, rest, team);
+      const CompiledPass& ran = careful ? *part.anyValues : part;
+      ran.launch->run(ran.binding.bind(seen), keptBy(part), rest, team);
     };
     const bool yFirst = state_->passes.y && readSlope(state_->problem, state_->passes);
     for (const SharedTensor& shared : state_->shared) {
       // dy comes last, and is times a slope that is read off y: y, which comes first in the order of passes, is there before.
       if (yFirst && shared.tensor == TensorId::kDy) runPart(*state_->parts.front());
       const void*& taken = operand(seen, shared.tensor);
-      Tensors ends;
-      ends.dy = taken;
-      ends.y = tensors.y;
-      ends.dx = static_cast<char*>(workspace) + shared.offset;
-      shared.program->launch->run(ends, rest, team);
-      taken = ends.dx;
+      void* const made = static_cast<char*>(workspace) + shared.offset;
+      // From and to, and what the slope is read off.
+      shared.program->launch->run({const_cast<void*>(taken), made, tensors.y}, nullptr, rest, team);
+      taken = made;
     }
     if (state_->together) {
-      for (const auto& part : state_->parts) {  // dx is the only one of those that read dy
-        if (part->plan.pass == Pass::kDx) seen.packedW = keptBy(*part);
+      const void* kept = nullptr;
+      std::vector<CallerBuffers> callers;
+      for (const auto& part : state_->parts) {
+        callers.push_back(part->binding.bind(seen));
+        if (part->plan.pass == Pass::kDx) kept = keptBy(*part);  // the only one of those that read dy
       }
-      LaunchProgram::runBackToBack(state_->launches, *state_->together, seen, rest, team);
+      LaunchProgram::runBackToBack(state_->launches, *state_->together, callers, kept, rest, team);
     }
     for (std::size_t i = yFirst ? 1 : 0; i < state_->parts.size(); ++i) {
       if (state_->together && state_->together->includes(i)) continue;

@@ -52,10 +52,8 @@ Error overBudget(const TileProgram& tile, std::int64_t bytes, const Options& opt
 Result<std::unique_ptr<CompiledPass>> generate(TileProgram tile, PlanBackend wanted, const HostIsa& isa,
                                                const Options& options) {
   const bool verifies = options.verify.value_or(kVerifies);
-  CUBEJIT_TRY(wellFormed, verifies ? verify(tile) : Status(Unit{}));
-  CUBEJIT_TRY(runs, launchable(tile));
-  static_cast<void>(wellFormed);
-  static_cast<void>(runs);
+  CUBEJIT_RETURN_IF_ERROR(verifies ? verify(tile) : Status(Unit{}));
+  CUBEJIT_RETURN_IF_ERROR(launchable(tile));
   useIsaRounding(tile, isa);
   auto part = std::make_unique<CompiledPass>();
   part->isa = isa;
@@ -70,8 +68,7 @@ Result<std::unique_ptr<CompiledPass>> generate(TileProgram tile, PlanBackend wan
     ops += static_cast<std::int64_t>(vector.code.size());
     if (ops * kLeastBytes > budget) return overBudget(part->tile, ops * kLeastBytes, options);
     CUBEJIT_TRY(legal, legalize(vector));  // which verifies what it is given, whatever the options say
-    CUBEJIT_TRY(sound, verifies ? verify(legal) : Status(Unit{}));
-    static_cast<void>(sound);
+    CUBEJIT_RETURN_IF_ERROR(verifies ? verify(legal) : Status(Unit{}));
     part->vectors.push_back(std::move(legal));
   }
   CUBEJIT_TRY(backend, codeBackend(wanted, options));

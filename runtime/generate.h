@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "algorithms/kit/lower/tensor_binding.h"
 #include "codegen/code.h"
 #include "codegen/tile/program.h"
 #include "codegen/vector/program.h"
@@ -29,10 +30,11 @@ struct CompiledPass {
   std::unique_ptr<CompiledPass> anyValues;
   std::vector<VectorProgram> vectors;  ///< per kernel of `tile`, legal for the ISA
   std::vector<Code> codes;             ///< per kernel; empty unless the backend emits code
+  TensorBinding binding;
   std::unique_ptr<LaunchProgram> launch;
 };
 
-/// Of a program for the ISA, made by the backend that the plan wants. `plan`, `problem` and `launch` are not filled in.
+/// Of a program for the ISA, made by the backend that the plan wants. `plan`, `problem`, `binding` and `launch` are not filled in.
 Result<std::unique_ptr<CompiledPass>> generate(TileProgram tile, PlanBackend wanted, const HostIsa& isa,
                                                const Options& options);
 

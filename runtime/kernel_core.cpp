@@ -88,9 +88,9 @@ struct KernelCore::State {
   // Of the task.
   std::shared_ptr<KernelJob> job;
   std::shared_ptr<const TaskCode> code;
-  Tensors tensors;
-  std::size_t next = 0;  ///< block
-  bool open = false;     ///< its time has not been added
+  CallerBuffers callers;  ///< the image, the other operand, the result
+  std::size_t next = 0;   ///< block
+  bool open = false;      ///< its time has not been added
   std::optional<CoreCounter> counter;
   DType counterFor = DType::kF16;
   CoreCounts counts;
@@ -98,12 +98,11 @@ struct KernelCore::State {
   const TaskBlock& here() const { return code->blocks[next - 1]; }
   const CompiledPass& part() const { return *code->executable->state().parts.front(); }
   const LaunchProgram& program() const { return *part().launch; }
-  /// Of the program's buffers 0, 1, 2: the image, the other operand, the result.
-  BufferRole roleOf(std::size_t buffer) const { return part().tile.buffers[buffer].role; }
+  /// Whether the image (operand 0) or the other operand (1) is dy.
+  bool isDy(std::size_t operand) const { return part().tile.buffers[operand].boundName() == toString(TensorId::kDy); }
   char* l0c() const { return program().sharedBuffer(static_cast<std::size_t>(code->l0c), workspace.memory.get()); }
 
   Status reserve();
-  void read(BufferRole role, const TaskOperands& operands, std::int64_t offset);
   CubeShortcuts allowed(const TaskOperands& operands) const;
   void endTask();
 };
@@ -134,12 +133,6 @@ Status KernelCore::State::reserve() {
                "no memory for the buffers of a core of " + machine.name + ", " + std::to_string(bytes) + " bytes"};
 }
 
-void KernelCore::State::read(BufferRole role, const TaskOperands& operands, std::int64_t offset) {
-  if (role == BufferRole::kDy) tensors.dy = behind(operands.dy.data, offset);
-  if (role == BufferRole::kX) tensors.x = behind(operands.other.data, offset);
-  if (role == BufferRole::kW) tensors.w = behind(operands.other.data, offset);
-}
-
 CubeShortcuts KernelCore::State::allowed(const TaskOperands& operands) const {
   const CubeJob& j = job->job();
   const Pass pass = j.work.pass;
@@ -164,10 +157,11 @@ Status KernelCore::begin(std::shared_ptr<KernelJob> job, const TaskOperands& ope
     s.code = nullptr;
     return room;
   }
-  s.tensors = Tensors{};
   if (s.code->executable != nullptr) {
-    s.read(s.roleOf(0), operands, place.image + s.code->image);
-    s.read(s.roleOf(1), operands, place.other + s.code->other);
+    const auto at = [&](std::size_t operand, std::int64_t offset) {
+      return const_cast<void*>(behind((s.isDy(operand) ? operands.dy : operands.other).data, offset));
+    };
+    s.callers = CallerBuffers{at(0, place.image + s.code->image), at(1, place.other + s.code->other), nullptr};
   }
   const DType type = s.job->job().work.type;
   if (!s.counter || s.counterFor != type) s.counter.emplace(s.machine, s.counterFor = type);
@@ -186,7 +180,7 @@ Result<bool> KernelCore::iterate() {
   if (block.compute < 0) {
     ++s.counts.skipped;
   } else {
-    s.program().runPhase(static_cast<std::size_t>(block.compute), s.tensors, s.workspace.memory.get());
+    s.program().runPhase(static_cast<std::size_t>(block.compute), s.callers, s.workspace.memory.get());
     for (const CoreInstruction& instruction : s.code->instructions[s.next]) s.counter->run(instruction);
   }
   ++s.next;
@@ -205,10 +199,9 @@ bool KernelCore::store(const BlockPitches& pitches, std::int64_t rows, std::int6
   const TaskBlock& here = s.here();
   if (here.store < 0 || rows != here.block.m || columns != here.storedColumns || !(pitches == s.job->tensors().result))
     return false;
-  Tensors tensors;
-  (s.roleOf(2) == BufferRole::kDx ? tensors.dx : tensors.dw) = to;
+  const CallerBuffers callers{nullptr, nullptr, to};
   const auto run = [&] {
-    s.program().runPhase(static_cast<std::size_t>(here.store), tensors, s.workspace.memory.get());
+    s.program().runPhase(static_cast<std::size_t>(here.store), callers, s.workspace.memory.get());
   };
   pitches.adds ? addAlone(run) : run();
   wrote(rows * columns, pitches.type);
@@ -219,9 +212,8 @@ void KernelCore::eachRead(bool dy, const std::function<void(const std::byte*, st
   State& s = *state_;
   if (s.code == nullptr || s.code->executable == nullptr) return;
   for (const std::size_t buffer : {std::size_t{0}, std::size_t{1}}) {
-    const BufferRole role = s.roleOf(buffer);
-    if ((role == BufferRole::kDy) != dy) continue;
-    const void* const base = dy ? s.tensors.dy : role == BufferRole::kX ? s.tensors.x : s.tensors.w;
+    if (s.isDy(buffer) != dy) continue;
+    const void* const base = s.callers[buffer];
     for (const ByteRange& r : s.code->reads[buffer])
       visit(static_cast<const std::byte*>(behind(static_cast<const std::byte*>(base), r.begin)), r.end - r.begin);
   }

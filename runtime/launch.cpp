@@ -11,7 +11,6 @@
 #include <string>
 #include <utility>
 
-#include "codegen/tile/buffer_of.h"
 #include "codegen/tile/moved.h"
 #include "codegen/tile/segment_words.h"
 #include "runtime/threads.h"
@@ -48,7 +47,7 @@ struct LaunchProgram::Walk {
   std::array<char*, kMaxStreams> base{};
   std::array<int, kMaxAxes> cls{};
   KernelTimes::Counter* counters = nullptr;  ///< of the slot; null = runs are not timed
-  std::int64_t residual = 0;                 ///< bytes from y to z
+  std::int64_t residual = 0;                 ///< as in KernelArgs
 
   char* at(int stream, const std::int64_t* offsets) const {
     return stream < 0 ? nullptr : moved(base[static_cast<std::size_t>(stream)], offsets[stream]);
@@ -60,6 +59,7 @@ struct LaunchProgram::Walk {
 LaunchProgram::LaunchProgram(const TileProgram& program, KernelRunner runner)
     : runner_(std::move(runner)),
       buffers_(program.buffers),
+      residual_(program.residual),
       prepack_(prepackOf(program)),
       workspace_(workspaceOf(program)),
       besidePacked_(workspaceOf(program, prepack_.buffers)) {
@@ -224,32 +224,25 @@ void LaunchProgram::runTasks(const FlatPhase& phase, const Slot& slot, std::int6
 
 LaunchProgram::Slot LaunchProgram::slotOf(const Places& places, int index) const {
   Slot slot{index, basesOf(places, index), 0};
-  slot.residual = residualOf(buffers_, slot.bases);
+  slot.residual = residualBytes(residual_, slot.bases);
   return slot;
 }
 
 std::vector<char*> LaunchProgram::basesOf(const Places& places, int slot) const {
-  const Tensors& t = places.tensors;
+  std::size_t caller = 0;
   const WorkspaceLayout& workspace = places.kept == nullptr ? workspace_ : besidePacked_;
   std::vector<char*> bases;
   for (std::size_t b = 0; b < buffers_.size(); ++b) {
     char* base = nullptr;
-    switch (buffers_[b].role) {
-      case BufferRole::kDy: base = static_cast<char*>(const_cast<void*>(t.dy)); break;
-      case BufferRole::kX: base = static_cast<char*>(const_cast<void*>(t.x)); break;
-      case BufferRole::kW: base = static_cast<char*>(const_cast<void*>(t.w)); break;
-      case BufferRole::kDx: base = static_cast<char*>(t.dx); break;
-      case BufferRole::kDw: base = static_cast<char*>(t.dw); break;
-      case BufferRole::kDb: base = static_cast<char*>(t.db); break;
-      case BufferRole::kY: base = static_cast<char*>(t.y); break;
-      case BufferRole::kB: base = static_cast<char*>(const_cast<void*>(t.b)); break;
-      case BufferRole::kZ: base = static_cast<char*>(const_cast<void*>(t.z)); break;
-      case BufferRole::kShared:
+    switch (buffers_[b].use) {
+      case Buffer::Use::kInput:
+      case Buffer::Use::kOutput: base = static_cast<char*>(places.callers[caller++]); break;
+      case Buffer::Use::kShared:
         base = places.kept != nullptr && prepack_.buffers[b] ? places.kept + keptPlace_[b]
                                                              : moved(places.workspace, workspace.offset[b]);
         break;
-      case BufferRole::kPrivate: base = moved(places.workspace, workspace.bytes.on(slot) + workspace.offset[b]); break;
-      case BufferRole::kConstant: base = reinterpret_cast<char*>(const_cast<float*>(buffers_[b].values.data())); break;
+      case Buffer::Use::kPrivate: base = moved(places.workspace, workspace.bytes.on(slot) + workspace.offset[b]); break;
+      case Buffer::Use::kConstant: base = reinterpret_cast<char*>(const_cast<float*>(buffers_[b].values.data())); break;
     }
     bases.push_back(base);
   }
@@ -279,28 +272,31 @@ void LaunchProgram::runPhase(const FlatPhase& phase, const Places& places, const
       &shared);
 }
 
-// Runs only read what is kept.
-LaunchProgram::Places LaunchProgram::placesOf(const Tensors& tensors, char* workspace) {
-  return Places{tensors, workspace, static_cast<char*>(const_cast<void*>(tensors.packedW))};
-}
-
 void LaunchProgram::runPhases(std::size_t begin, std::size_t end, const Places& places, const Team& team) const {
   for (std::size_t i = begin; i < end; ++i) {
-    if (places.tensors.packedW == nullptr || !prepack_.phases[i]) runPhase(phases_[i], places, team);
+    if (places.kept == nullptr || !prepack_.phases[i]) runPhase(phases_[i], places, team);
   }
 }
 
-void LaunchProgram::runPhase(std::size_t phase, const Tensors& tensors, char* workspace) const {
+void LaunchProgram::runPhase(std::size_t phase, const CallerBuffers& callers, char* workspace) const {
   const FlatPhase& flat = phases_[phase];
-  runTasks(flat, slotOf(placesOf(tensors, workspace), 0), 0, flat.tasks);
+  runTasks(flat, slotOf({callers, workspace, nullptr}, 0), 0, flat.tasks);
 }
 
-void LaunchProgram::run(const Tensors& tensors, char* workspace, const Team& team) const {
-  runPhases(0, phases_.size(), placesOf(tensors, workspace), team);
+namespace {
+
+// Runs only read what is kept.
+char* readable(const void* packed) { return static_cast<char*>(const_cast<void*>(packed)); }
+
+}  // namespace
+
+void LaunchProgram::run(const CallerBuffers& callers, const void* packed, char* workspace, const Team& team) const {
+  runPhases(0, phases_.size(), {callers, workspace, readable(packed)}, team);
 }
 
-void LaunchProgram::runBackToBack(const Programs& programs, const BackToBack& order, const Tensors& tensors,
-                                  char* workspace, const Team& team) {
+void LaunchProgram::runBackToBack(const Programs& programs, const BackToBack& order,
+                                  const std::vector<CallerBuffers>& callers, const void* packed, char* workspace,
+                                  const Team& team) {
   struct Part {
     const LaunchProgram& program;
     std::size_t mixed;  // phase
@@ -314,8 +310,8 @@ void LaunchProgram::runBackToBack(const Programs& programs, const BackToBack& or
   double work = 0;
   for (const BackToBack::Member& member : order.members) {
     const LaunchProgram& program = *programs[member.program];
-    shared.parts.push_back({program, member.phase, placesOf(tensors, workspace)});
-    workspace += program.workspaceBytes(team.slots, tensors.packedW != nullptr);
+    shared.parts.push_back({program, member.phase, {callers[member.program], workspace, readable(packed)}});
+    workspace += program.workspaceBytes(team.slots, packed != nullptr);
     work += program.phases_[member.phase].workCycles;
     program.runPhases(0, member.phase, shared.parts.back().places, team);
   }
@@ -340,10 +336,8 @@ void LaunchProgram::runBackToBack(const Programs& programs, const BackToBack& or
     part.program.runPhases(part.mixed + 1, part.program.phases_.size(), part.places, team);
 }
 
-void LaunchProgram::prepack(const void* weights, char* kept, const Team& team) const {
-  Places places;
-  places.tensors.w = weights;
-  places.kept = kept;
+void LaunchProgram::prepack(const CallerBuffers& callers, char* kept, const Team& team) const {
+  const Places places{callers, nullptr, kept};
   for (std::size_t i = 0; i < phases_.size(); ++i) {
     if (prepack_.phases[i]) runPhase(phases_[i], places, team);
   }

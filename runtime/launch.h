@@ -9,13 +9,13 @@
 #include <memory>
 #include <vector>
 
+#include "codegen/tile/caller_buffers.h"
 #include "codegen/tile/prepack.h"
 #include "codegen/tile/program.h"
 #include "codegen/tile/workspace.h"
 #include "cubejit/kernel_args.h"
 #include "cubejit/options.h"
 #include "cubejit/result.h"
-#include "cubejit/tensors.h"
 #include "runtime/back_to_back.h"
 #include "runtime/flat_nest.h"
 #include "runtime/kernel_times.h"
@@ -45,16 +45,16 @@ class LaunchProgram {
  public:
   LaunchProgram(const TileProgram& program, KernelRunner runner);
 
-  /// Bytes of workspace: shared buffers, then private ones per slot. `packed`: with tensors.packedW.
+  /// Bytes of workspace: shared buffers, then private ones per slot. `packed`: with what prepack() has filled.
   std::size_t workspaceBytes(int slots, bool packed = false) const {
     return static_cast<std::size_t>((packed ? besidePacked_ : workspace_).bytes.on(slots));
   }
-  /// Runs the program. Buffers are those of the caller; `workspace` is 64-byte aligned and large enough.
-  /// With tensors.packedW the phases that prepack() runs are left out.
-  void run(const Tensors& tensors, char* workspace, const Team& team) const;
+  /// Runs the program. `workspace` is 64-byte aligned and large enough. `packed` is null or what prepack() has filled: the phases that it runs
+  /// are left out then.
+  void run(const CallerBuffers& callers, const void* packed, char* workspace, const Team& team) const;
 
   /// Runs one phase on the calling thread. Shared buffers hold what phases before have left in the workspace.
-  void runPhase(std::size_t phase, const Tensors& tensors, char* workspace) const;
+  void runPhase(std::size_t phase, const CallerBuffers& callers, char* workspace) const;
   /// Where such a buffer is.
   char* sharedBuffer(std::size_t buffer, char* workspace) const { return workspace + workspace_.offset[buffer]; }
 
@@ -62,15 +62,16 @@ class LaunchProgram {
   void keepTimes(int slots) { times_ = std::make_unique<KernelTimes>(runner_.functions.size(), phases_.size(), slots); }
   const KernelTimes* times() const { return times_.get(); }  ///< null unless they are kept
 
-  /// The same for the order's members, of `programs`, at once; their workspaces follow each other.
+  /// The same for the order's members, of `programs`, at once; their workspaces follow each other. `callers`: by program.
   using Programs = std::vector<const LaunchProgram*>;
-  static void runBackToBack(const Programs& programs, const BackToBack& order, const Tensors& tensors, char* workspace,
+  static void runBackToBack(const Programs& programs, const BackToBack& order,
+                            const std::vector<CallerBuffers>& callers, const void* packed, char* workspace,
                             const Team& team);
 
-  /// Bytes that prepack() fills; 0 if other phases read the weights too.
+  /// Bytes that prepack() fills; 0 if other phases read kept inputs, too.
   std::size_t prepackBytes() const { return prepack_.complete ? keptBytes_ : 0; }
-  /// Runs the phases that depend on weights alone; their results go to `kept`, 64-byte aligned.
-  void prepack(const void* weights, char* kept, const Team& team) const;
+  /// Runs the phases that depend on kept inputs alone, the only callers' buffers that are looked at; their results go to `kept`, 64-byte aligned.
+  void prepack(const CallerBuffers& callers, char* kept, const Team& team) const;
 
  private:
   struct FlatVariant {
@@ -95,11 +96,10 @@ class LaunchProgram {
   };
   struct Walk;
   struct Places {
-    Tensors tensors;
+    const CallerBuffers& callers;
     char* workspace = nullptr;
     char* kept = nullptr;  ///< where kept buffers are; null = in the workspace
   };
-  static Places placesOf(const Tensors& tensors, char* workspace);
   FlatPhase flatPhase(const Phase& phase) const;
   FlatCall flatCall(const Call& call) const;
   struct Slot {
@@ -124,6 +124,7 @@ class LaunchProgram {
   std::vector<std::vector<std::int64_t>> lists_;
   std::vector<std::int64_t> alignments_;  ///< of each kernel's vectors
   std::vector<Buffer> buffers_;
+  Residual residual_;
   Prepack prepack_;
   WorkspaceLayout workspace_, besidePacked_;  ///< the latter: of runs that read what prepack() has filled
   std::vector<std::size_t> keptPlace_;        ///< of each kept buffer among those

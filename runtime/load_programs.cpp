@@ -47,6 +47,7 @@ Result<LoadedCode> loadPrograms(const std::vector<CompiledPass*>& programs, cons
   }
   std::size_t firstKernel = 0;
   for (CompiledPass* part : programs) {
+    part->binding = TensorBinding(part->tile);
     part->launch = std::make_unique<LaunchProgram>(part->tile, runnerFor(*part, code, firstKernel, options.backend));
     firstKernel += part->codes.size();
   }

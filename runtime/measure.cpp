@@ -85,8 +85,7 @@ Result<std::int64_t> Workload::run(const Executable& executable) {
                         tensors_[8]->data()};
   using Clock = std::chrono::steady_clock;
   const Clock::time_point start = Clock::now();
-  CUBEJIT_TRY(done, executable.run(tensors, workspace_->data(), bytes));
-  static_cast<void>(done);
+  CUBEJIT_RETURN_IF_ERROR(executable.run(tensors, workspace_->data(), bytes));
   const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count();
   return std::max<std::int64_t>(1, ns);
 }

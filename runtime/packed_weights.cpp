@@ -112,7 +112,9 @@ Status Executable::packWeights(const void* w, void* packed, std::size_t bytes, i
     std::memset(header, 0, kHeaderBytes);  // not this executable's until all is there
     char* to = header + kHeaderBytes;
     for (const CompiledPass* part : state_->weightsReaders()) {
-      part->launch->prepack(w, to, state_->team(slotsOf(threads, state_->threads)));
+      Tensors tensors;
+      tensors.w = w;
+      part->launch->prepack(part->binding.bind(tensors), to, state_->team(slotsOf(threads, state_->threads)));
       to += keptBytes(*part);
     }
     std::memcpy(header, &state_->packedTag, sizeof(state_->packedTag));

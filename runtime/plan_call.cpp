@@ -23,8 +23,7 @@ Result<TilingPlan> givenPlan(const CompileRequest& request, const TilingPlan& gi
                              const Options& options) {
   const std::vector<std::string> broken = checkPlan(request.problem, given, machine);
   if (broken.empty()) {
-    CUBEJIT_TRY(fits, fitsMemLimit(request.problem, given, machine, options));
-    static_cast<void>(fits);
+    CUBEJIT_RETURN_IF_ERROR(fitsMemLimit(request.problem, given, machine, options));
     return given;
   }
   std::string message = std::string("the plan given for ") + toString(given.pass) + " is not legal:";
@@ -58,8 +57,7 @@ class CallPlanner {
 
   Result<CallPlan> run() {
     Trial best{{request_.problem, {}, {}, 0, {}}, {}};
-    CUBEJIT_TRY(planned, plan(best, [](Pass) { return true; }));
-    static_cast<void>(planned);
+    CUBEJIT_RETURN_IF_ERROR(plan(best, [](Pass) { return true; }));
     if (request_.plans.empty() && !machine_.isNpu()) {
       const std::vector<TilingPlan> apart = best.call.plans;
       for (const TensorId t : {TensorId::kDy, TensorId::kX, TensorId::kW}) {
@@ -169,8 +167,7 @@ Result<CallPlan> planCall(const CompileRequest& request, const Machine& machine,
           "post_ops = " + toString(request.problem.postOps) +
               ": emulated chips compute gradients of the sums of y alone; leave the post-ops out, and multiply "
               "dy by the slope"};
-    CUBEJIT_TRY(applies, slopeApplies(request.problem));
-    static_cast<void>(applies);
+    CUBEJIT_RETURN_IF_ERROR(slopeApplies(request.problem));
   }
   if (options.memLimit > 0 && machine.isNpu())
     return Error{ErrorCode::kUnsupported, Stage::kPlan,
@@ -203,8 +200,7 @@ Result<LoweredCall> lowerCall(const CompileRequest& request, const CallPlan& pla
     out.shared.push_back({t, formatBytes(after, t), std::move(tile)});
   };
   for (const TensorId t : plan.converted) {
-    share(plan.problem, t,
-          conversionProgram(request.problem, plan.problem, t, BufferRole::kDy, BufferRole::kDx, machine.isa.lanes()));
+    share(plan.problem, t, conversionProgram(request.problem, plan.problem, t, machine.isa.lanes()));
   }
   if (readSlope(request.problem, request.passes))
     share(request.problem, TensorId::kDy, eltwiseBackwardProgram(request.problem, machine.isa.lanes()));

@@ -34,7 +34,7 @@ struct CallPlan {
 struct SharedTensorProgram {
   TensorId tensor = TensorId::kDy;
   std::int64_t bytes = 0;
-  TileProgram tile;  ///< from the role of dy (and y) to that of dx
+  TileProgram tile;  ///< from input `from` (and `y`) to output `to`
 };
 
 struct LoweredCall {

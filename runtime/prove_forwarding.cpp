@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::int64_t kMostTasks = 8;  // of a phase
 
-bool stays(const Buffer& buffer) { return buffer.role == BufferRole::kPrivate; }
+bool stays(const Buffer& buffer) { return buffer.use == Buffer::Use::kPrivate; }
 
 // Bits by which a word is told from others, of no NaN or infinity in any type.
 std::uint32_t bitsOfWord(std::size_t buffer, std::int64_t word) {

@@ -58,9 +58,6 @@ Status Repacking::run(const void* source, void* target, int threads) const {
     if (s.sourceBytes > 0 && s.targetBytes > 0 && a < b + s.targetBytes && b < a + s.sourceBytes)
       rule("source and target overlap; a conversion needs memory of its own");
     if (!broken.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kRun, broken};
-    Tensors ends;
-    ends.dy = source;
-    ends.dx = target;
     const bool streams = s.streaming.part != nullptr && reinterpret_cast<std::uintptr_t>(target) % kVectorBytes == 0;
     const LaunchProgram& launch = *(streams ? s.streaming : s.ordinary).part->launch;
     const int slots = slotsOf(threads, s.threads);
@@ -69,7 +66,7 @@ Status Repacking::run(const void* source, void* target, int threads) const {
     if (bytes > 0 && panels == nullptr)
       return Error{ErrorCode::kLimitExceeded, Stage::kRun,
                    "no memory for panels of " + std::to_string(bytes) + " bytes"};
-    launch.run(ends, static_cast<char*>(panels.get()),
+    launch.run({const_cast<void*>(source), target}, nullptr, static_cast<char*>(panels.get()),
                Team{slots, s.options.parallelFor, s.options.pinThreads, s.options.wakeCycles});
     return Unit{};
   });
@@ -80,24 +77,19 @@ Result<std::shared_ptr<const Repacking>> compileRepacking(const Problem& problem
                                                           const Options& options) {
   Problem target = problem;
   target.formats[static_cast<std::size_t>(tensor)] = to;
-  CUBEJIT_TRY(fromLegal, checkProblem(problem));
-  CUBEJIT_TRY(toLegal, checkProblem(target));
-  static_cast<void>(fromLegal);
-  static_cast<void>(toLegal);
+  CUBEJIT_RETURN_IF_ERROR(checkProblem(problem));
+  CUBEJIT_RETURN_IF_ERROR(checkProblem(target));
   auto out = std::make_shared<Repacking>();
   Repacking::State& s = out->state();
   const auto compile = [&](Repacking::State::Variant& variant, bool streams) -> Status {
-    CUBEJIT_TRY(part, compileProgram(conversionProgram(problem, target, tensor, BufferRole::kDy, BufferRole::kDx,
-                                                       machine.isa.lanes(), streams),
-                                     machine, options, variant.code));
+    CUBEJIT_TRY(part, compileProgram(conversionProgram(problem, target, tensor, machine.isa.lanes(), streams), machine,
+                                     options, variant.code));
     variant.part = std::move(part);
     return Unit{};
   };
-  CUBEJIT_TRY(done, compile(s.ordinary, false));
-  static_cast<void>(done);
+  CUBEJIT_RETURN_IF_ERROR(compile(s.ordinary, false));
   if (formatBytes(target, tensor) >= kStreamedBytes) {
-    CUBEJIT_TRY(streams, compile(s.streaming, true));
-    static_cast<void>(streams);
+    CUBEJIT_RETURN_IF_ERROR(compile(s.streaming, true));
   }
   s.options = options;
   s.threads = threadsOf(options);

@@ -205,8 +205,7 @@ Result<SourcedRequest> Session::State::sourcedRequest(const CompileRequest& requ
     return Error{ErrorCode::kInvalidProblem, Stage::kProblem, "no pass is asked for; choose from y, dx, dw, db"};
   CompileRequest seen = request;
   seen.problem = seenBy(request.problem, request.passes);
-  CUBEJIT_TRY(checked, checkProblem(seen.problem));
-  static_cast<void>(checked);
+  CUBEJIT_RETURN_IF_ERROR(checkProblem(seen.problem));
   return withKnownPlans(seen, machine, options);
 }
 
@@ -249,8 +248,7 @@ namespace {
 template <class Body>
 auto asked(const Session& session, Stage stage, const Body& body) noexcept -> decltype(body()) {
   return withoutThrowing(stage, [&]() -> decltype(body()) {
-    CUBEJIT_TRY(usable, session.status());
-    static_cast<void>(usable);
+    CUBEJIT_RETURN_IF_ERROR(session.status());
     return body();
   });
 }
@@ -285,8 +283,7 @@ Result<PlanReport> Session::plan(const Problem& given, Pass pass, bool explain) 
   return asked(*this, Stage::kPlan, [&]() -> Result<PlanReport> {
     const Machine& machine = state_->machine;
     const Problem problem = seenBy(given, maskOf(pass));
-    CUBEJIT_TRY(checked, checkProblem(problem));
-    static_cast<void>(checked);
+    CUBEJIT_RETURN_IF_ERROR(checkProblem(problem));
     CUBEJIT_TRY(choice, choosePlanWithin(problem, pass, machine, explain, WeightsUse::kEachRun, state_->options));
     PlanReport report;
     report.plan = choice.plan;

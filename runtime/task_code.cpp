@@ -70,8 +70,7 @@ Result<std::shared_ptr<const TaskCode>> make(const CubeJob& job, const TaskTenso
   state.parts.push_back(std::move(program));
   state.keep(std::move(loaded));
   state.options.diagnostics.dumpStages.clear();  // a dump tells of whole passes
-  CUBEJIT_TRY(followed, followLoad(state, machine));
-  static_cast<void>(followed);
+  CUBEJIT_RETURN_IF_ERROR(followLoad(state, machine));
   state.parts.front()->tile.phases = {};  // the launch has its own form of them
   code->executable = std::move(executable);
   return std::shared_ptr<const TaskCode>(std::move(code));

@@ -193,8 +193,7 @@ std::string timelineSvg(const Machine& machine, const std::vector<TimelinePart>&
 Status writeTimelines(const TimelineFiles& files, const Machine& machine, const std::vector<TimelinePart>& parts) {
   return withoutThrowing(Stage::kRun, [&]() -> Status {
     if (!files.trace.empty()) {
-      CUBEJIT_TRY(written, writeWholeFile(files.trace, chromeTrace(machine, parts)));
-      static_cast<void>(written);
+      CUBEJIT_RETURN_IF_ERROR(writeWholeFile(files.trace, chromeTrace(machine, parts)));
     }
     if (!files.timeline.empty()) {
       const bool page = files.timeline.size() >= 5 && files.timeline.substr(files.timeline.size() - 5) == ".html";

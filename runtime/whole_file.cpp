@@ -143,10 +143,8 @@ Status appendWhole(const std::string& path, std::string_view text, unsigned righ
 
 Status writeWholeFile(const std::string& path, std::string_view bytes) {
   StagedFile file(path);
-  CUBEJIT_TRY(opened, file.open());
-  CUBEJIT_TRY(filled, file.fill({bytes}));
-  static_cast<void>(opened);
-  static_cast<void>(filled);
+  CUBEJIT_RETURN_IF_ERROR(file.open());
+  CUBEJIT_RETURN_IF_ERROR(file.fill({bytes}));
   return file.publish();
 }
 

@@ -28,8 +28,7 @@ Memory& memory() {
 }  // namespace
 
 Result<std::shared_ptr<const Part>> environment() {
-  CUBEJIT_TRY(session, sharedSession());
-  static_cast<void>(session);
+  CUBEJIT_RETURN_IF_ERROR(sharedSession());
   CUBEJIT_TRY(part, currentPart());
   if (part->emulated && part->isHost())
     return Error{

@@ -38,15 +38,12 @@ class Preparation {
     PassMask mask = call_.mask;
     // A sum of gradOutput as it is: the bias gradient is not rounded on the way.
     if (mask.db && !operandAsIs(TensorId::kDy)) {
-      CUBEJIT_TRY(summed, compute(problem, {false, false, true}));
-      static_cast<void>(summed);
+      CUBEJIT_RETURN_IF_ERROR(compute(problem, {false, false, true}));
       mask.db = false;
     }
     if (mask.any()) {
-      CUBEJIT_TRY(operands, roundOperands(problem));
-      static_cast<void>(operands);
-      CUBEJIT_TRY(computed, compute(problem, mask));
-      static_cast<void>(computed);
+      CUBEJIT_RETURN_IF_ERROR(roundOperands(problem));
+      CUBEJIT_RETURN_IF_ERROR(compute(problem, mask));
     }
     finish();
     return std::shared_ptr<const Prepared>(prepared_);
@@ -100,8 +97,7 @@ class Preparation {
   Status roundOperands(Problem& problem) {
     for (const TensorId id : kOperands) {
       if (unread(id)) continue;
-      CUBEJIT_TRY(rounded, operand(problem, id));
-      static_cast<void>(rounded);
+      CUBEJIT_RETURN_IF_ERROR(operand(problem, id));
     }
     return Unit{};
   }

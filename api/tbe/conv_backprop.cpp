@@ -55,8 +55,7 @@ Status fitsPart(const Problem& problem, Pass pass, const std::string& soc) {
   if (pass == Pass::kDw) asked.formats[static_cast<std::size_t>(TensorId::kDw)]->dtype = DType::kF32;
   NpuPlanOptions options;
   options.kernels = CubeKernels::kAscendC;  // rows are staged whole, as the DSL does
-  CUBEJIT_TRY(report, planOnNpu(asked, pass, machine, options));
-  static_cast<void>(report);
+  CUBEJIT_RETURN_IF_ERROR(planOnNpu(asked, pass, machine, options));
   return Unit{};
 }
 
@@ -72,10 +71,8 @@ Result<ResTensor> gradientOf(const Operation& operation, const Call& call) {
   result.groups = numbers.groups;
   result.group_result = call.para.group_result;
   result.problem = problemOf(operation, numbers, call.para.group_result);
-  CUBEJIT_TRY(checked, checkProblem(result.problem));
-  static_cast<void>(checked);
-  CUBEJIT_TRY(fits, fitsPart(result.problem, operation.pass, call.para.soc));
-  static_cast<void>(fits);
+  CUBEJIT_RETURN_IF_ERROR(checkProblem(result.problem));
+  CUBEJIT_RETURN_IF_ERROR(fitsPart(result.problem, operation.pass, call.para.soc));
   result.tensor = {{}, numbers.resDtype, numbers.kernelName};
   if (operation.ofFilter()) {
     result.tensor.shape = filterShape(numbers.group_dict, numbers.kernel);

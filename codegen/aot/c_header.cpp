@@ -10,17 +10,12 @@
 #include <sstream>
 
 #include "codegen/aot/tables.h"
-#include "codegen/tile/buffer_of.h"
-#include "codegen/tile/coordinates.h"
 #include "codegen/tile/print.h"
 #include "codegen/tile/walk.h"
 #include "codegen/tile/workspace.h"
-#include "cubejit/index_map.h"
 
 namespace cubejit {
 namespace {
-
-const char* tensorName(BufferRole role) { return role <= BufferRole::kZ ? toString(role) : nullptr; }
 
 // What C compilers know of the CPU they run on; of AArch64 the system says it (Linux, arch/arm64/include/uapi/asm/hwcap.h).
 const char* cpuTest(IsaLevel level) {
@@ -63,41 +58,26 @@ class Header {
   std::vector<std::size_t> tensors() const {
     std::vector<std::size_t> out;
     for (std::size_t b = 0; b < p_.buffers.size(); ++b) {
-      if (tensorName(p_.buffers[b].role) != nullptr) out.push_back(b);
+      if (at(b).isCallers()) out.push_back(b);
     }
-    std::stable_sort(out.begin(), out.end(),
-                     [&](std::size_t x, std::size_t y) { return isResult(role(x)) < isResult(role(y)); });
+    std::stable_sort(out.begin(), out.end(), [&](std::size_t x, std::size_t y) { return at(x).use < at(y).use; });
     return out;
   }
-  BufferRole role(std::size_t buffer) const { return p_.buffers[buffer].role; }
+  const Buffer& at(std::size_t buffer) const { return p_.buffers[buffer]; }
+  bool isResult(std::size_t buffer) const { return at(buffer).use == Buffer::Use::kOutput; }
 
-  const char* cType(std::size_t buffer) const {
-    return byteSize(formatOf(in_.problem, *tensorOf(role(buffer))).dtype) == 2 ? "uint16_t" : "float";
-  }
-
-  // Type, layout, and the axes in the order of memory, the fastest last.
-  std::string shape(TensorId tensor) const {
-    const TensorFormat format = formatOf(in_.problem, tensor);
-    const TensorAxes axes = axesOf(in_.problem, tensor);
-    const IndexMap map = indexMap(in_.problem, tensor);
-    std::vector<std::size_t> order{0, 1, 2, 3, 4};
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t x, std::size_t y) { return map.digits[x][0].stride > map.digits[y][0].stride; });
-    const bool blocked = format.layout != Layout::kNcdhw && format.layout != Layout::kNdhwc;
-    std::string text = toString(format.dtype) + std::string(" ");
-    if (blocked) text += toString(format.layout) + std::string(" of ");
-    for (const std::size_t a : order)
-      text += "[" + std::string(axes.names[a]) + " " + std::to_string(axes.extent[a]) + "]";
-    if (format.strided()) text += " with the strides it was generated for";
-    return text;
+  const CTensor& tensorOf(std::size_t buffer) const {
+    std::size_t callers = 0;
+    for (std::size_t b = 0; b < buffer; ++b) callers += p_.buffers[b].isCallers() ? 1 : 0;
+    return in_.tensors[callers];
   }
 
   std::string parameters(bool types) const {
     std::string text;
     for (const std::size_t b : tensors()) {
       text += text.empty() ? "" : ", ";
-      if (types) text += std::string(isResult(role(b)) ? "" : "const ") + cType(b) + "* ";
-      text += tensorName(role(b));
+      if (types) text += std::string(isResult(b) ? "" : "const ") + tensorOf(b).type + "* ";
+      text += at(b).name;
     }
     return text;
   }
@@ -112,8 +92,8 @@ class Header {
        << " *   " << n_ << "_run(" << parameters(false) << ", workspace);\n *\n"
        << " * Tensors:\n";
     for (const std::size_t b : tensors()) {
-      o_ << " *   " << tensorName(role(b)) << ": " << shape(*tensorOf(role(b))) << ", " << p_.buffers[b].bytes
-         << " bytes, " << (isResult(role(b)) ? "written" : "read") << "\n";
+      o_ << " *   " << at(b).name << ": " << tensorOf(b).about << ", " << p_.buffers[b].bytes << " bytes, "
+         << (isResult(b) ? "written" : "read") << "\n";
     }
     o_ << " * The last index is the fastest. Results must not overlap operands or the workspace.\n *\n"
        << " * On several threads: bind the buffers once per thread, each with a number of its own, and let the threads "
@@ -154,7 +134,8 @@ class Header {
     o_ << "\nextern const int64_t " << n_ << "_tables[]; /* " << tables_.words.size()
        << " words: lists, steps of loops, variants of calls */\n";
     for (std::size_t b = 0; b < p_.buffers.size(); ++b) {
-      if (role(b) == BufferRole::kConstant) o_ << "extern const float " << n_ << "_" << p_.buffers[b].name << "[];\n";
+      if (at(b).use == Buffer::Use::kConstant)
+        o_ << "extern const float " << n_ << "_" << p_.buffers[b].name << "[];\n";
     }
     o_ << "\n";
   }
@@ -175,11 +156,11 @@ class Header {
     if (workspace_.bytes.perThread == 0) o_ << "  (void)thread;\n";
     for (std::size_t b = 0; b < p_.buffers.size(); ++b) {
       o_ << "  m.at[" << b << "] = ";
-      if (const char* tensor = tensorName(role(b)))
-        o_ << "(char*)" << tensor << ";\n";
-      else if (role(b) == BufferRole::kConstant)
+      if (at(b).isCallers())
+        o_ << "(char*)" << at(b).name << ";\n";
+      else if (at(b).use == Buffer::Use::kConstant)
         o_ << "(char*)" << n_ << "_" << p_.buffers[b].name << ";\n";
-      else if (role(b) == BufferRole::kShared)
+      else if (at(b).use == Buffer::Use::kShared)
         o_ << "(char*)workspace + " << workspace_.offset[b] << "; /* " << p_.buffers[b].name << " */\n";
       else
         o_ << "(char*)workspace + " << workspace_.bytes.shared << " + (size_t)thread * " << workspace_.bytes.perThread
@@ -344,11 +325,10 @@ class Header {
     o_ << in << "  }\n" << in << "}\n";
   }
 
-  // From y to z, as numbers: they are two objects.
+  // The distance of two objects, as numbers.
   std::string residual() const {
-    const int y = bufferOf(p_.buffers, BufferRole::kY), z = bufferOf(p_.buffers, BufferRole::kZ);
     const auto at = [](int buffer) { return "(int64_t)(intptr_t)m->at[" + std::to_string(buffer) + "]"; };
-    return z < 0 || y < 0 ? "0" : at(z) + " - " + at(y);
+    return p_.residual.addend < 0 ? "0" : at(p_.residual.addend) + " - " + at(p_.residual.result);
   }
 
   void call(const Call& c, const std::string& in, int innermost) {

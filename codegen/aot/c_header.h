@@ -9,13 +9,18 @@
 
 #include "codegen/tile/program.h"
 #include "cubejit/host_isa.h"
-#include "cubejit/problem.h"
 
 namespace cubejit {
 
+/// How C sees an input or output.
+struct CTensor {
+  const char* type = "float";  ///< of an element
+  std::string about;           ///< what it is, for the comment at the top
+};
+
 struct CHeaderInput {
-  const Problem& problem;
   const TileProgram& program;
+  std::vector<CTensor> tensors;  ///< of the program's inputs and outputs, in order
   HostIsa isa;
   std::string prefix;              ///< of every name, see aotPrefix
   std::string version;             ///< of the generator

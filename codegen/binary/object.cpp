@@ -45,8 +45,7 @@ class Writer {
   Writer(const ObjectInput& input, bool forDebugger) : in_(input), forDebugger_(forDebugger), out_(bytes_) {}
 
   Result<std::vector<std::byte>> run() {
-    CUBEJIT_TRY(ready, assemble(mcTargetOf(in_.isa)));
-    static_cast<void>(ready);
+    CUBEJIT_RETURN_IF_ERROR(assemble(mcTargetOf(in_.isa)));
     stream_->initSections(true, *subtarget_);  // no executable stack
     if (context_->hadError()) return failed("sections");
     text();

@@ -174,8 +174,7 @@ Result<std::vector<BlockThroughput>> throughput(const Code& code, const std::vec
                                                 const std::string& cpu) {
   Analyser analyser;
   const McTarget& mc = mcTargetOf(code.isa);
-  CUBEJIT_TRY(opened, analyser.open(mc, cpu));
-  static_cast<void>(opened);
+  CUBEJIT_RETURN_IF_ERROR(analyser.open(mc, cpu));
   if (!analyser.has(mc))
     return Error{ErrorCode::kUnsupported, Stage::kEmit, cpu + " has no " + toString(code.isa.level)};
   std::vector<BlockThroughput> out;

@@ -48,8 +48,7 @@ Error internal(const VectorProgram& program, const std::string& what) {
 }
 
 Result<Module> moduleOf(const VectorProgram& program) {
-  CUBEJIT_TRY(checked, checkLegal(program));
-  static_cast<void>(checked);
+  CUBEJIT_RETURN_IF_ERROR(checkLegal(program));
   CUBEJIT_TRY(machine, makeTargetMachine(llvmTargetOf(program.isa)));
   Module m;
   m.machine = std::move(machine);

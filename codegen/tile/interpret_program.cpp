@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "codegen/tile/buffer_of.h"
+#include "codegen/tile/caller_buffers.h"
 #include "codegen/tile/interpret.h"
 #include "codegen/tile/moved.h"
 #include "codegen/tile/segment_words.h"
@@ -23,43 +23,30 @@ constexpr float kUnwritten = std::numeric_limits<float>::quiet_NaN();
 // Only calls' c and d streams are written, and verify refuses those that lead to inputs.
 char* bytesOf(const void* values) { return static_cast<char*>(const_cast<void*>(values)); }
 
-char* tensorOf(BufferRole role, const Tensors& t) {
-  switch (role) {
-    case BufferRole::kDy: return bytesOf(t.dy);
-    case BufferRole::kX: return bytesOf(t.x);
-    case BufferRole::kW: return bytesOf(t.w);
-    case BufferRole::kDx: return bytesOf(t.dx);
-    case BufferRole::kDw: return bytesOf(t.dw);
-    case BufferRole::kY: return bytesOf(t.y);
-    case BufferRole::kB: return bytesOf(t.b);
-    case BufferRole::kZ: return bytesOf(t.z);
-    default: return bytesOf(t.db);
-  }
-}
-
 class Memory {
  public:
-  Memory(const TileProgram& program, const Tensors& tensors) : p_(program), own_(program.buffers.size()) {
+  Memory(const TileProgram& program, const CallerBuffers& callers) : p_(program), own_(program.buffers.size()) {
+    std::size_t bound = 0;
     for (std::size_t i = 0; i < p_.buffers.size(); ++i) {
       const Buffer& b = p_.buffers[i];
-      if (b.role == BufferRole::kConstant) {
+      if (b.use == Buffer::Use::kConstant) {
         bases_.push_back(bytesOf(b.values.data()));
-      } else if (b.role == BufferRole::kShared || b.role == BufferRole::kPrivate) {
+      } else if (b.isWorkspace()) {
         own_[i].assign(static_cast<std::size_t>(b.bytes + 3) / 4, kUnwritten);
         bases_.push_back(bytesOf(own_[i].data()));
       } else {
-        bases_.push_back(tensorOf(b.role, tensors));
-        if (bases_.back() == nullptr && b.bytes > 0) missing_ += "\ntensor " + b.name + " is missing";
+        bases_.push_back(bound < callers.size() ? static_cast<char*>(callers[bound++]) : nullptr);
+        if (bases_.back() == nullptr && b.bytes > 0) missing_ += "\nbuffer " + b.name + " is missing";
       }
     }
   }
 
   const std::string& missing() const { return missing_; }
-  std::int64_t residual() const { return residualOf(p_.buffers, bases_); }
+  std::int64_t residual() const { return residualBytes(p_.residual, bases_); }
   char* base(int buffer) const { return bases_[static_cast<std::size_t>(buffer)]; }
   void forgetPrivate() {
     for (std::size_t i = 0; i < p_.buffers.size(); ++i) {
-      if (p_.buffers[i].role == BufferRole::kPrivate) std::fill(own_[i].begin(), own_[i].end(), kUnwritten);
+      if (p_.buffers[i].use == Buffer::Use::kPrivate) std::fill(own_[i].begin(), own_[i].end(), kUnwritten);
     }
   }
 
@@ -72,10 +59,9 @@ class Memory {
 
 }  // namespace
 
-Status interpret(const TileProgram& program, const Tensors& tensors) {
-  CUBEJIT_TRY(sound, verify(program));
-  static_cast<void>(sound);
-  Memory memory(program, tensors);
+Status interpret(const TileProgram& program, const CallerBuffers& callers) {
+  CUBEJIT_RETURN_IF_ERROR(verify(program));
+  Memory memory(program, callers);
   if (!memory.missing().empty())
     return Error{ErrorCode::kInvalidProblem, Stage::kRun, "cannot interpret " + program.name + memory.missing()};
   std::vector<std::vector<std::int64_t>> lists;

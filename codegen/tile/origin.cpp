@@ -19,9 +19,7 @@ constexpr std::int64_t kMostCalls = 400'000;  // of a phase that are looked at
 constexpr int kMostMoves = 4;                 // tensor -> packed -> panel, and one to spare
 
 bool isWorkspace(const TileProgram& p, int buffer) {
-  if (buffer < 0) return false;
-  const BufferRole role = p.buffers[static_cast<std::size_t>(buffer)].role;
-  return role == BufferRole::kShared || role == BufferRole::kPrivate;
+  return buffer >= 0 && p.buffers[static_cast<std::size_t>(buffer)].isWorkspace();
 }
 
 int bufferOf(const Phase& phase, int stream) {
@@ -163,7 +161,7 @@ class Follower {
   }
   // Private buffers live as long as a task.
   bool meets(int buffer, const Moment& x, const Moment& y) const {
-    return p_.buffers[static_cast<std::size_t>(buffer)].role == BufferRole::kShared ||
+    return p_.buffers[static_cast<std::size_t>(buffer)].use == Buffer::Use::kShared ||
            (x.phase == y.phase && x.task == y.task);
   }
 

@@ -2,7 +2,7 @@
 //
 // Decides where an element of a workspace buffer comes from, or goes to, by following the program's moves, and what contracts
 // copy: packed weights and panels are explained by what copies them, so no lowering has to say how it laid them out.
-// Leaves naming an element of a tensor to tile/coordinates.h.
+// Leaves naming an element of a tensor to who knows the tensors.
 #pragma once
 
 #include <array>

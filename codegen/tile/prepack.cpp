@@ -30,10 +30,10 @@ void addUse(const TileProgram& program, const Phase& phase, const std::vector<No
   }
 }
 
-// By buffer: it is the weights, or some phase makes it from them. What nothing makes from weights, zeros above all, is not theirs to keep.
-std::vector<bool> madeOfWeights(const TileProgram& program, const std::vector<PhaseUse>& uses) {
+// By buffer: it is a kept input, or some phase makes it from one. What nothing makes from kept inputs, zeros above all, is not theirs to keep.
+std::vector<bool> madeOfKept(const TileProgram& program, const std::vector<PhaseUse>& uses) {
   std::vector<bool> made(program.buffers.size());
-  for (std::size_t b = 0; b < made.size(); ++b) made[b] = program.buffers[b].role == BufferRole::kW;
+  for (std::size_t b = 0; b < made.size(); ++b) made[b] = program.buffers[b].kept;
   const auto isMade = [&](int buffer) { return made[static_cast<std::size_t>(buffer)]; };
   for (bool changed = true; changed;) {
     changed = false;
@@ -54,8 +54,8 @@ Prepack prepackOf(const TileProgram& program) {
   std::vector<PhaseUse> uses(program.phases.size());
   for (std::size_t i = 0; i < uses.size(); ++i) addUse(program, program.phases[i], program.phases[i].body, uses[i]);
   Prepack out{std::vector<bool>(uses.size(), true), std::vector<bool>(program.buffers.size()), true};
-  const std::vector<bool> made = madeOfWeights(program, uses);
-  const auto role = [&](int buffer) { return program.buffers[static_cast<std::size_t>(buffer)].role; };
+  const std::vector<bool> made = madeOfKept(program, uses);
+  const auto at = [&](int buffer) -> const Buffer& { return program.buffers[static_cast<std::size_t>(buffer)]; };
   // A shared buffer is kept while all phases that write it are still candidates.
   const auto kept = [&](int buffer) {
     bool written = false;
@@ -64,7 +64,7 @@ Prepack prepackOf(const TileProgram& program) {
       if (!out.phases[i]) return false;
       written = true;
     }
-    return role(buffer) == BufferRole::kShared && written;
+    return at(buffer).use == Buffer::Use::kShared && written;
   };
   for (bool changed = true; changed;) {
     changed = false;
@@ -72,8 +72,7 @@ Prepack prepackOf(const TileProgram& program) {
       if (!out.phases[i]) continue;
       bool stays = std::any_of(uses[i].writes.begin(), uses[i].writes.end(),
                                [&](int b) { return made[static_cast<std::size_t>(b)]; });
-      for (const int b : uses[i].reads)
-        stays = stays && (role(b) == BufferRole::kW || role(b) == BufferRole::kConstant || kept(b));
+      for (const int b : uses[i].reads) stays = stays && (at(b).kept || at(b).use == Buffer::Use::kConstant || kept(b));
       for (const int b : uses[i].writes) stays = stays && kept(b);
       if (stays) continue;
       out.phases[i] = false;
@@ -82,7 +81,7 @@ Prepack prepackOf(const TileProgram& program) {
   }
   for (std::size_t b = 0; b < out.buffers.size(); ++b) out.buffers[b] = kept(static_cast<int>(b));
   for (std::size_t i = 0; i < uses.size(); ++i) {
-    for (const int b : uses[i].reads) out.complete = out.complete && (out.phases[i] || role(b) != BufferRole::kW);
+    for (const int b : uses[i].reads) out.complete = out.complete && (out.phases[i] || !at(b).kept);
   }
   return out;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides which part of a TileProgram depends on the weights alone, and so need not be done again while they stay the same.
+// Decides which part of a TileProgram depends on kept inputs alone (weights, for one), and so need not be done again while they stay the same.
 // Leaves to runtime/launch to run only that part, or all but that part.
 #pragma once
 
@@ -11,9 +11,9 @@
 namespace cubejit {
 
 struct Prepack {
-  std::vector<bool> phases;   ///< by phase: it reads weights only, and writes nothing but kept buffers
+  std::vector<bool> phases;   ///< by phase: it reads kept inputs only, and writes nothing but kept buffers
   std::vector<bool> buffers;  ///< by buffer: workspace that only such phases write
-  bool complete = false;      ///< no other phase reads the caller's weights
+  bool complete = false;      ///< no other phase reads kept inputs
 };
 
 Prepack prepackOf(const TileProgram& program);

@@ -11,13 +11,6 @@
 
 namespace cubejit {
 
-const char* toString(BufferRole role) {
-  static constexpr const char* kNames[] = {"dy", "x", "w", "dx",     "dw",      "db",
-                                           "y",  "b", "z", "shared", "private", "constant"};
-  static_assert(std::size(kNames) == static_cast<std::size_t>(BufferRole::kConstant) + 1);
-  return kNames[static_cast<int>(role)];
-}
-
 namespace {
 
 // Of a summary: entries of an enumeration that are shown.
@@ -48,7 +41,7 @@ class Printer {
   std::size_t shown(std::size_t count) const { return full_ ? count : std::min(count, kShown); }
 
   void buffer(const Buffer& b) {
-    out_ << "  " << b.name << " (" << toString(b.role) << "): " << b.bytes << " bytes";
+    out_ << "  " << b.name << " (" << (b.kept ? "kept " : "") << toString(b.use) << "): " << b.bytes << " bytes";
     for (std::size_t i = 0; i < shown(b.values.size()); ++i) out_ << (i == 0 ? " = " : " ") << b.values[i];
     if (shown(b.values.size()) < b.values.size()) out_ << " ...";
     out_ << "\n";

@@ -16,9 +16,6 @@ enum class Detail : std::uint8_t {
 
 std::string print(const TileProgram& program, Detail detail = Detail::kSummary);
 
-/// "dy", "shared": what a buffer is.
-const char* toString(BufferRole role);
-
 /// "set MTE1_M:0": as hardware events are called.
 std::string print(const UnitFlag& flag);
 

@@ -16,6 +16,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -26,31 +27,29 @@
 
 namespace cubejit {
 
-enum class BufferRole : std::uint8_t {
-  kDy,
-  kX,
-  kW,
-  kDx,
-  kDw,
-  kDb,
-  kY,
-  kB,
-  kZ,        ///< the caller's tensors
-  kShared,   ///< workspace, one for the run
-  kPrivate,  ///< workspace, one per thread
-  kConstant  ///< read-only f32 values held by the program (`Buffer::values`)
-};
-
-/// Whether it is a tensor that a run computes.
-constexpr bool isResult(BufferRole role) { return role >= BufferRole::kDx && role <= BufferRole::kY; }
-
 struct Buffer {
-  std::string name;
-  BufferRole role = BufferRole::kShared;
-  std::int64_t bytes = 0;     ///< extent; for tensors the whole tensor
+  enum class Use : std::uint8_t {
+    kInput,    ///< the caller's, only read
+    kOutput,   ///< the caller's
+    kShared,   ///< workspace, one for the run
+    kPrivate,  ///< workspace, one per thread
+    kConstant  ///< read-only f32 values held by the program (`values`)
+  };
+  std::string name;  ///< no two inputs or outputs have the same
+  Use use = Use::kShared;
+  std::int64_t bytes = 0;     ///< extent
   std::vector<float> values;  ///< kConstant only
+  bool kept = false;          ///< kInput only: it stays the same for many runs (tile/prepack.h)
+  bool isCallers() const { return use == Use::kInput || use == Use::kOutput; }
+  bool isWorkspace() const { return use == Use::kShared || use == Use::kPrivate; }
+  /// The name by which the caller binds it; empty for workspace and constants.
+  std::string_view boundName() const { return isCallers() ? std::string_view(name) : std::string_view(); }
   friend bool operator==(const Buffer& x, const Buffer& y) = default;
 };
+constexpr const char* toString(Buffer::Use use) {
+  constexpr const char* kNames[] = {"input", "output", "shared", "private", "constant"};
+  return kNames[static_cast<std::size_t>(use)];
+}
 
 /// A logical pointer that calls use and axes move.
 struct Stream {
@@ -161,7 +160,7 @@ inline constexpr std::uint8_t kUnitFlags = 8;  ///< EVENT_ID0 to EVENT_ID7
 
 /// Calls kernels[v.kernel] on streams a, b, c, where v = variants[mixed radix number of the classes of classAxes' current
 /// steps, first axis most significant]. Moves use a (source) and c (destination), contracts that copy their B vectors d, kernels
-/// that add biases read them through d. Kernels that add z find it in the buffer of that role, where c is in that of the result.
+/// that add biases read them through d, those that add a residual: TileProgram::residual.
 struct Call {
   std::string name;
   int a = -1, b = -1, c = -1;
@@ -212,12 +211,19 @@ inline bool readsD(const Kernel& kernel) {
 /// Segment list of one variant: per section of its contract, its segments.
 using SegmentList = std::vector<std::vector<Segment>>;
 
+/// What kernels add that add a residual: what lies in `addend` where c lies in `result`, of which it is as large.
+struct Residual {
+  int result = -1, addend = -1;  ///< buffers; -1: none of the program's kernels adds one
+  friend bool operator==(const Residual& x, const Residual& y) = default;
+};
+
 struct TileProgram {
   std::string name;  ///< e.g. dx_f32_n4c64k64_1x56x56_k3s1p1
   std::vector<Buffer> buffers;
   std::vector<Kernel> kernels;
   std::vector<SegmentList> lists;
   std::vector<Phase> phases;
+  Residual residual{};
   friend bool operator==(const TileProgram& x, const TileProgram& y) = default;
 };
 

@@ -30,7 +30,7 @@ class PhaseBuffers {
 
   int of(int stream) const { return phase_.streams[static_cast<std::size_t>(stream)].buffer; }
   bool isPrivate(int buffer) const {
-    return program_.buffers[static_cast<std::size_t>(buffer)].role == BufferRole::kPrivate;
+    return program_.buffers[static_cast<std::size_t>(buffer)].use == Buffer::Use::kPrivate;
   }
   bool written(int buffer) const { return at(buffer).written; }
   /// Places count from the same byte: there is one stream.

@@ -5,7 +5,6 @@
 #include <optional>
 #include <set>
 
-#include "codegen/tile/buffer_of.h"
 #include "codegen/tile/rules.h"
 #include "codegen/tile/walk.h"
 
@@ -16,10 +15,7 @@ std::string range(std::int64_t value, std::size_t limit) {
   return std::to_string(value) + " is not in [0, " + std::to_string(limit) + ")";
 }
 bool within(std::int64_t value, std::size_t limit) { return value >= 0 && static_cast<std::uint64_t>(value) < limit; }
-bool readOnly(BufferRole role) {
-  return role == BufferRole::kDy || role == BufferRole::kX || role == BufferRole::kW || role == BufferRole::kB ||
-         role == BufferRole::kZ || role == BufferRole::kConstant;
-}
+bool readOnly(Buffer::Use use) { return use == Buffer::Use::kInput || use == Buffer::Use::kConstant; }
 
 class Structure {
  public:
@@ -27,6 +23,7 @@ class Structure {
 
   std::vector<std::string> run() {
     for (const Buffer& b : p_.buffers) buffer(b);
+    residual();
     for (const Kernel& k : p_.kernels) {
       const std::vector<std::string> broken = kernelRules(k);
       rules_.insert(rules_.end(), broken.begin(), broken.end());
@@ -47,13 +44,33 @@ class Structure {
   }
 
   void buffer(const Buffer& b) {
+    if (b.isCallers()) {
+      require(!b.name.empty() && names_.insert(b.name).second,
+              "two inputs or outputs are called '" + b.name + "', or one has no name");
+    }
+    require(b.use == Buffer::Use::kInput || !b.kept, "buffer " + b.name + " is kept but not an input");
     require(b.bytes >= 0, "buffer " + b.name + " has " + std::to_string(b.bytes) + " bytes");
     const auto valueBytes = static_cast<std::int64_t>(b.values.size() * sizeof(float));
-    if (b.role == BufferRole::kConstant)
+    if (b.use == Buffer::Use::kConstant)
       require(valueBytes == b.bytes, "buffer " + b.name + " has " + std::to_string(b.bytes) + " bytes, its values " +
                                          std::to_string(valueBytes));
     else
       require(b.values.empty(), "buffer " + b.name + " has values but is not constant");
+  }
+
+  void residual() {
+    const auto [result, addend] = p_.residual;
+    if (result < 0 && addend < 0) return;
+    const bool there = within(result, p_.buffers.size()) && within(addend, p_.buffers.size());
+    require(there, "residual: buffer " + range(there                               ? 0
+                                               : within(result, p_.buffers.size()) ? addend
+                                                                                   : result,
+                                               p_.buffers.size()));
+    if (!there) return;
+    const Buffer &to = p_.buffers[static_cast<std::size_t>(result)],
+                 &from = p_.buffers[static_cast<std::size_t>(addend)];
+    require(to.bytes == from.bytes, "residual " + from.name + " has " + std::to_string(from.bytes) + " bytes, " +
+                                        to.name + " " + std::to_string(to.bytes));
   }
 
   void phase(const Phase& ph) {
@@ -221,7 +238,7 @@ class Structure {
     const int b = phase_->streams[static_cast<std::size_t>(s)].buffer;
     if (!written || !within(b, p_.buffers.size())) return;
     const Buffer& buffer = p_.buffers[static_cast<std::size_t>(b)];
-    if (readOnly(buffer.role)) once("call " + c.name + " writes " + buffer.name + ", which is an input");
+    if (readOnly(buffer.use)) once("call " + c.name + " writes " + buffer.name + ", which is an input");
   }
 
   // Variants of one call share their streams: what is wrong with those is said once.
@@ -262,19 +279,13 @@ class Structure {
     list(v.list, contract.sections.size(), "contract " + contract.label, which);
   }
 
-  // Biases come through d; z lies as far from the result as c is in it.
+  // Biases come through d.
   void postOps(const Call& c, const Kernel& kernel, const std::string& which) {
     const PostOps& post = postOpsOf(kernel);
     if (readsD(kernel)) stream(c, c.d, "d", true, false);
     if (!post.add || !within(c.c, phase_->streams.size())) return;
-    const auto bytesOf = [&](BufferRole role) {
-      const int b = bufferOf(p_.buffers, role);
-      return b < 0 ? -1 : p_.buffers[static_cast<std::size_t>(b)].bytes;
-    };
-    const int to = phase_->streams[static_cast<std::size_t>(c.c)].buffer;
-    require(within(to, p_.buffers.size()) && p_.buffers[static_cast<std::size_t>(to)].role == BufferRole::kY &&
-                bytesOf(BufferRole::kZ) == bytesOf(BufferRole::kY),
-            which + "adds z, but c does not lead to y, or z is not as large");
+    require(p_.residual.addend >= 0 && phase_->streams[static_cast<std::size_t>(c.c)].buffer == p_.residual.result,
+            which + "adds a residual, but c does not lead to the buffer that the program has one for");
   }
 
   void list(int number, std::size_t sections, const std::string& kernel, const std::string& which) {
@@ -311,7 +322,7 @@ class Structure {
   const Phase* phase_ = nullptr;
   std::string where_;
   std::vector<int> enclosing_;
-  std::set<std::string> said_;
+  std::set<std::string> said_, names_;
   std::vector<std::string> rules_;
 };
 

@@ -74,7 +74,7 @@ class Tasks {
     if (stream < 0) return true;
     const int index = phase_.streams[static_cast<std::size_t>(stream)].buffer;
     const Buffer& buffer = p_.buffers[static_cast<std::size_t>(index)];
-    if (buffer.role == BufferRole::kPrivate) return true;  // every thread has its own
+    if (buffer.use == Buffer::Use::kPrivate) return true;  // every thread has its own
     auto owners = owners_.find(index);
     if (owners == owners_.end()) {
       const bool written = operand == CallOperand::kC || (operand == CallOperand::kD && !readsDAt(site));

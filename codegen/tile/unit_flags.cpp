@@ -52,7 +52,7 @@ class RunFlags {
     std::set<int> before;  // in other pipes
     for (int i = begin; i < end; ++i) {
       for (const CallAccess& access : accessesOf(touch_, phase_, call(i))) {
-        if (touch_.program().buffers[static_cast<std::size_t>(access.buffer)].role != BufferRole::kPrivate) continue;
+        if (touch_.program().buffers[static_cast<std::size_t>(access.buffer)].use != Buffer::Use::kPrivate) continue;
         touched_[access.buffer].touch(access.bytes, access.writes, self, pipe, [&](int other, bool) {
           if (other != self && instructions_[static_cast<std::size_t>(other)].pipe != pipe) before.insert(other);
         });

@@ -34,8 +34,8 @@ inline WorkspaceLayout workspaceOf(const TileProgram& program, const std::vector
   WorkspaceLayout layout;
   for (const Buffer& buffer : program.buffers) {
     const bool counts = elsewhere.empty() || !elsewhere[layout.offset.size()];
-    std::int64_t* end = buffer.role == BufferRole::kShared && counts ? &layout.bytes.shared
-                        : buffer.role == BufferRole::kPrivate        ? &layout.bytes.perThread
+    std::int64_t* end = buffer.use == Buffer::Use::kShared && counts ? &layout.bytes.shared
+                        : buffer.use == Buffer::Use::kPrivate        ? &layout.bytes.perThread
                                                                      : nullptr;
     layout.offset.push_back(end == nullptr ? 0 : *end);
     if (end != nullptr) *end += paddedBytes(buffer.bytes);

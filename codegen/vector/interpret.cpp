@@ -271,8 +271,7 @@ class Cpu {
 }  // namespace
 
 Status interpret(const VectorProgram& program, const KernelArgs& args) {
-  CUBEJIT_TRY(checked, verify(program));
-  static_cast<void>(checked);
+  CUBEJIT_RETURN_IF_ERROR(verify(program));
   return Cpu(program, args).run();
 }
 

@@ -356,8 +356,7 @@ int scratchRegisters(const VInstr& i, const HostIsa& isa) {
 }
 
 Status checkLegal(const VectorProgram& program) {
-  CUBEJIT_TRY(checked, verify(program));
-  static_cast<void>(checked);
+  CUBEJIT_RETURN_IF_ERROR(verify(program));
   std::string rules;
   for (std::size_t i = 0; i < program.code.size(); ++i) {
     if (!isLegal(program.code[i], program.isa))
@@ -369,8 +368,7 @@ Status checkLegal(const VectorProgram& program) {
 }
 
 Result<VectorProgram> legalize(const VectorProgram& program) {
-  CUBEJIT_TRY(checked, verify(program));
-  static_cast<void>(checked);
+  CUBEJIT_RETURN_IF_ERROR(verify(program));
   if (std::all_of(program.code.begin(), program.code.end(), [&](const VInstr& i) { return isLegal(i, program.isa); }))
     return program;
   return Rewriter(program).run();

@@ -367,8 +367,7 @@ void Emitter::emit(const VInstr& i, std::size_t index) {
 }  // namespace
 
 Result<Code> emitXbyak(const VectorProgram& program) {
-  CUBEJIT_TRY(checked, checkLegal(program));
-  static_cast<void>(checked);
+  CUBEJIT_RETURN_IF_ERROR(checkLegal(program));
   if (architectureOf(program.isa.level) != Architecture::kX86_64) {
     return Error{ErrorCode::kUnsupported, Stage::kEmit,
                  std::string("xbyak writes x86-64 code only; for ") + toString(program.isa.level) +

@@ -52,6 +52,12 @@ constexpr const char* toString(TensorId t) {
   constexpr const char* kNames[] = {"dy", "x", "w", "dx", "dw", "db", "y", "b", "z"};
   return kNames[static_cast<std::size_t>(t)];
 }
+constexpr std::optional<TensorId> tensorNamed(std::string_view name) {
+  for (std::size_t t = 0; t < kTensors; ++t) {
+    if (name == toString(static_cast<TensorId>(t))) return static_cast<TensorId>(t);
+  }
+  return std::nullopt;
+}
 constexpr bool isResult(TensorId t) { return t >= TensorId::kDx && t <= TensorId::kY; }
 constexpr bool isWeights(TensorId t) { return t == TensorId::kW || t == TensorId::kDw; }
 /// One value an output channel.

@@ -73,3 +73,9 @@ using Status = Result<Unit>;
   auto name##OrError = (expr);                           \
   if (!name##OrError.ok()) return name##OrError.error(); \
   auto& name = name##OrError.value()
+
+// The same of a Status, or of a Result whose value is of no use: returns its error from the enclosing function, if there is one.
+#define CUBEJIT_RETURN_IF_ERROR(expr)                                                   \
+  do {                                                                                  \
+    if (auto statusOrError = (expr); !statusOrError.ok()) return statusOrError.error(); \
+  } while (false)

@@ -44,8 +44,7 @@ class Announcer {
     std::size_t first = 0;
     for (const SharedTensor& shared : state_.shared) first += shared.program->codes.size();
     for (const auto& part : state_.parts) {
-      CUBEJIT_TRY(told, tell(*part, first));
-      static_cast<void>(told);
+      CUBEJIT_RETURN_IF_ERROR(tell(*part, first));
       first += part->codes.size();
     }
     return Unit{};
@@ -62,8 +61,7 @@ class Announcer {
       for (std::size_t k = 0; k < part.codes.size(); ++k)
         codes.push_back(
             {kernelSymbol(stages, k), entry(first + k), loadedBytes(part.codes[k], entry(first + k)).size()});
-      CUBEJIT_TRY(mapped, writePerfMap(codes));
-      static_cast<void>(mapped);
+      CUBEJIT_RETURN_IF_ERROR(writePerfMap(codes));
     }
     if (!wanted().jitProfile.gdb && !wanted().jitProfile.jitDump && !wanted().jitProfile.vtune) return Unit{};
     CUBEJIT_TRY(component, llvmComponent(state_.options.llvmComponent));
@@ -81,8 +79,7 @@ class Announcer {
                          explained.listings[k].lines};
       announcement.functions.push_back(std::move(function));
     }
-    CUBEJIT_TRY(written, writeFolder(root, name, listings));
-    static_cast<void>(written);
+    CUBEJIT_RETURN_IF_ERROR(writeFolder(root, name, listings));
     CUBEJIT_TRY(told, component->announceCode(announcement));
     state_.announced.push_back(std::move(told));
     return Unit{};
@@ -118,8 +115,7 @@ Status followLoad(Executable::State& state, const Machine& machine) {
   if (!d.dumpStages.empty()) {
     for (const auto& part : state.parts) {
       const DumpRequest request{d.dumpStages, folderOf(d.dumpDirectory, "cubejit-dump-"), d.dumpKernels, ""};
-      CUBEJIT_TRY(folder, dumpPass(stagesOf(*part, machine), request, state.options));
-      static_cast<void>(folder);
+      CUBEJIT_RETURN_IF_ERROR(dumpPass(stagesOf(*part, machine), request, state.options));
     }
   }
   if (!d.jitProfile.any() || !emitsCode(state.options.backend)) return Unit{};

@@ -18,10 +18,8 @@ namespace {
 
 Result<std::vector<std::string>> dumpAll(const Session& session, const CompileRequest& request,
                                          const DumpRequest& dump) {
-  CUBEJIT_TRY(usable, session.status());
-  static_cast<void>(usable);
-  CUBEJIT_TRY(stages, parseDumpStages(dump.stages));
-  static_cast<void>(stages);
+  CUBEJIT_RETURN_IF_ERROR(session.status());
+  CUBEJIT_RETURN_IF_ERROR(parseDumpStages(dump.stages));
   if (!request.passes.any())
     return Error{ErrorCode::kInvalidProblem, Stage::kProblem, "no gradient is asked for; choose from y, dx, dw, db"};
   // An interpreter makes no code: what it interprets is shown as xbyak spells it.
@@ -71,8 +69,7 @@ Result<std::string> dumpPass(const PassStages& stages, const DumpRequest& reques
   CUBEJIT_TRY(contents, dumpFiles(stages, files));
   if (contents.empty()) return std::string();
   const std::string name = dumpName(stages);
-  CUBEJIT_TRY(written, writeFolder(request.directory, name, contents));
-  static_cast<void>(written);
+  CUBEJIT_RETURN_IF_ERROR(writeFolder(request.directory, name, contents));
   return (std::filesystem::path(request.directory) / name).string();
 }
 

@@ -14,6 +14,7 @@
 #include "codegen/tile/print.h"
 #include "codegen/vector/print.h"
 #include "cubejit/cubejit.hpp"
+#include "cubejit/index_map.h"
 #include "runtime/dump/chip.h"
 #include "runtime/dump/meta.h"
 #include "runtime/dump/page.h"
@@ -21,6 +22,7 @@
 #include "runtime/json_machine.h"
 #include "runtime/json_problem.h"
 #include "runtime/problem_text.h"
+#include "tiling/coordinates.h"
 
 namespace cubejit {
 namespace {
@@ -42,6 +44,33 @@ std::vector<std::byte> bytesOf(const std::vector<T>& values) {
   return bytes;
 }
 
+// Type, layout, and the axes in the order of memory, the fastest last.
+std::string shapeText(const Problem& problem, TensorId tensor) {
+  const TensorFormat format = formatOf(problem, tensor);
+  const TensorAxes axes = axesOf(problem, tensor);
+  const IndexMap map = indexMap(problem, tensor);
+  std::vector<std::size_t> order{0, 1, 2, 3, 4};
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t x, std::size_t y) { return map.digits[x][0].stride > map.digits[y][0].stride; });
+  const bool blocked = format.layout != Layout::kNcdhw && format.layout != Layout::kNdhwc;
+  std::string text = toString(format.dtype) + std::string(" ");
+  if (blocked) text += toString(format.layout) + std::string(" of ");
+  for (const std::size_t a : order)
+    text += "[" + std::string(axes.names[a]) + " " + std::to_string(axes.extent[a]) + "]";
+  if (format.strided()) text += " with the strides it was generated for";
+  return text;
+}
+
+std::vector<CTensor> cTensors(const Problem& problem, const TileProgram& program) {
+  std::vector<CTensor> out;
+  for (const Buffer& buffer : program.buffers) {
+    if (!buffer.isCallers()) continue;
+    const TensorId tensor = *tensorNamed(buffer.name);
+    out.push_back({byteSize(formatOf(problem, tensor).dtype) == 2 ? "uint16_t" : "float", shapeText(problem, tensor)});
+  }
+  return out;
+}
+
 class Files {
  public:
   Files(const ExplainedPass& pass, const FilesRequest& request)
@@ -55,8 +84,7 @@ class Files {
     for (std::size_t k = 0; k < s_.vectors.size(); ++k) {
       if (!wanted(k)) continue;
       any = true;
-      CUBEJIT_TRY(written, kernel(k));
-      static_cast<void>(written);
+      CUBEJIT_RETURN_IF_ERROR(kernel(k));
     }
     if (!any) return FolderFiles{};
     if (wants(DumpStage::kProblem)) files_["problem.json"] = problemToJson(s_.problem) + "\n";
@@ -67,8 +95,7 @@ class Files {
       files_["machine.json"] = machineToJson(s_.machine) + "\n";  // always, too
       if (wants(DumpStage::kPlan)) files_["core.txt"] = coreProgram(s_);
     }
-    CUBEJIT_TRY(linkable, aheadOfTime());
-    static_cast<void>(linkable);
+    CUBEJIT_RETURN_IF_ERROR(aheadOfTime());
     if (wants(DumpStage::kPage)) {
       CUBEJIT_TRY(page, kernelPage(g_, *r_.tools));
       files_["index.html"] = page;
@@ -119,8 +146,8 @@ class Files {
       files_[kernelStem(s_, k) + ".o"] = bytesText(code.bytes);
     }
     if (wants(DumpStage::kCHeader)) {
-      const CHeaderInput input{s_.problem,
-                               s_.tile,
+      const CHeaderInput input{s_.tile,
+                               cTensors(s_.problem, s_.tile),
                                s_.machine.isa,
                                prefix_,
                                version(),
@@ -152,7 +179,7 @@ ObjectInput aotObject(const ExplainedPass& pass, const std::string& prefix) {
   }
   object.tables.push_back({prefix + "_tables", bytesOf(aotTables(s.tile).words)});
   for (const Buffer& buffer : s.tile.buffers) {
-    if (buffer.role == BufferRole::kConstant)
+    if (buffer.use == Buffer::Use::kConstant)
       object.tables.push_back({prefix + "_" + buffer.name, bytesOf(buffer.values)});
   }
   return object;

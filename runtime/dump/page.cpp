@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <array>
 
-#include "codegen/explain.h"
 #include "codegen/tile/print.h"
 #include "codegen/tile/touch.h"
 #include "codegen/vector/op_table.h"
 #include "codegen/vector/print.h"
 #include "cubejit/cubejit.hpp"
 #include "runtime/dump/chip.h"
+#include "runtime/dump/explain.h"
 #include "runtime/dump/page_assets.h"
 #include "runtime/dump/throughput_text.h"
 #include "runtime/json_value.h"
@@ -72,8 +72,8 @@ class PageData {
   static Json dhw(const Dhw& v) { return Json::array({v.d, v.h, v.w}); }
 
   Json buffer(const Buffer& b) const {
-    Json out{{"name", b.name}, {"role", toString(b.role)}, {"bytes", b.bytes}};
-    const auto tensor = tensorOf(b.role);
+    Json out{{"name", b.name}, {"role", b.isCallers() ? b.name : toString(b.use)}, {"bytes", b.bytes}};
+    const auto tensor = tensorNamed(b.boundName());
     if (!tensor) return out;
     const TensorAxes axes = axesOf(s_.problem, *tensor);
     out["axes"] = axes.names;

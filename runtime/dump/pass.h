@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "codegen/annotate.h"
 #include "codegen/binary/tools.h"
 #include "codegen/code.h"
 #include "codegen/listing.h"
@@ -16,6 +15,7 @@
 #include "codegen/vector/program.h"
 #include "cubejit/machine.h"
 #include "cubejit/plan.h"
+#include "runtime/dump/explain.h"
 
 namespace cubejit {
 

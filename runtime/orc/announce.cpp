@@ -114,8 +114,7 @@ Status tellPerf(const Announcement& a) {
   static bool started = false, complete = false;
   static std::uint64_t index = 0;
   if (!started) {
-    CUBEJIT_TRY(opened, send<shared::SPSError()>("perf", llvm_orc_registerJITLoaderPerfStart));
-    static_cast<void>(opened);
+    CUBEJIT_RETURN_IF_ERROR(send<shared::SPSError()>("perf", llvm_orc_registerJITLoaderPerfStart));
     started = true;
   }
   // Sizes of the records as the format counts them: prefix (id, size, time), fixed fields, strings with their zero.
@@ -182,12 +181,10 @@ Result<std::shared_ptr<void>> announceCode(const Announcement& a) {
     gdb->add(std::move(object));
   }
   if (a.listeners.jitDump) {
-    CUBEJIT_TRY(told, tellPerf(a));
-    static_cast<void>(told);
+    CUBEJIT_RETURN_IF_ERROR(tellPerf(a));
   }
   if (a.listeners.vtune) {
-    CUBEJIT_TRY(told, tellVtune(a));
-    static_cast<void>(told);
+    CUBEJIT_RETURN_IF_ERROR(tellVtune(a));
   }
   return std::shared_ptr<void>(std::move(gdb));
 }

@@ -41,8 +41,7 @@ class Search {
   Result<TuneOutcome> run() {
     CUBEJIT_TRY(space, SearchSpace::of(setup_.key.problem, setup_.key.pass, setup_.machine, setup_.llvm));
     const auto strategy = makeStrategy(setup_.strategy, space, setup_.seed, setup_.otherPoints);
-    CUBEJIT_TRY(begun, begin(space, *strategy));
-    static_cast<void>(begun);
+    CUBEJIT_RETURN_IF_ERROR(begin(space, *strategy));
     int failures = 0;
     while (!over()) {
       adopt(*strategy);

@@ -72,8 +72,7 @@ ChildLab::~ChildLab() { stop(); }
 Result<std::unique_ptr<ChildLab>> ChildLab::open(const LabTask& task, const std::string& turnFile,
                                                  const WorkerHow& how) {
   std::unique_ptr<ChildLab> lab(new ChildLab(task, turnFile, how));
-  CUBEJIT_TRY(started, lab->start());
-  static_cast<void>(started);
+  CUBEJIT_RETURN_IF_ERROR(lab->start());
   return lab;
 }
 
@@ -168,8 +167,7 @@ LabReply ChildLab::exchange(const LabQuestion& question) {
 
 Status ChildLab::recover(int lost) {
   wanted_.erase(lost);
-  CUBEJIT_TRY(started, start());
-  static_cast<void>(started);
+  CUBEJIT_RETURN_IF_ERROR(start());
   for (const auto& [number, plan] : wanted_) {
     LabQuestion again;
     again.kind = Kind::kLoad;

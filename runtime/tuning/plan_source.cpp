@@ -203,8 +203,7 @@ Result<SourcedPlan> findPlan(const Problem& problem, Pass pass, const Machine& m
     CUBEJIT_TRY(choice, choosePlanWithin(problem, pass, machine, false, WeightsUse::kEachRun, options));
     kept.plan = choice.plan;
   }
-  CUBEJIT_TRY(added, addPin(options.pins, problem, *kept.plan, pinnedFor(machine)));
-  static_cast<void>(added);
+  CUBEJIT_RETURN_IF_ERROR(addPin(options.pins, problem, *kept.plan, pinnedFor(machine)));
   return kept;
 }
 

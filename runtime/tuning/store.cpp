@@ -109,11 +109,9 @@ constexpr const char* kStore =
 Status insert(sqlite3* db, const TuneRecord& r) {
   const char* doing = "cannot write to the tuning store";
   Statement problem(db, "INSERT OR IGNORE INTO problem(identity) VALUES(?1)");
-  CUBEJIT_TRY(haveProblem, problem.bind(1, problemIdentity(r.key.problem)).step(doing));
-  static_cast<void>(haveProblem);
+  CUBEJIT_RETURN_IF_ERROR(problem.bind(1, problemIdentity(r.key.problem)).step(doing));
   Statement machine(db, "INSERT OR IGNORE INTO machine(fingerprint) VALUES(?1)");
-  CUBEJIT_TRY(haveMachine, machine.bind(1, r.key.machine).step(doing));
-  static_cast<void>(haveMachine);
+  CUBEJIT_RETURN_IF_ERROR(machine.bind(1, r.key.machine).step(doing));
   const auto store = [&]() -> Status {
     Statement s(db, kStore);
     bindKey(s, r.key, r.version);
@@ -121,12 +119,10 @@ Status insert(sqlite3* db, const TuneRecord& r) {
     s.bind(11, costToJson(r.cost)).bind(12, std::string(toString(r.status))).bind(13, std::int64_t{r.won});
     s.bind(14, std::int64_t{r.verified}).bind(15, std::int64_t{r.untuned}).bind(16, r.relative);
     s.bind(17, samplesToJson(r.samplesNs)).bind(18, r.message).bind(19, r.unixTime);
-    CUBEJIT_TRY(done, s.step(doing));
-    static_cast<void>(done);
+    CUBEJIT_RETURN_IF_ERROR(s.step(doing));
     return Unit{};
   };
-  CUBEJIT_TRY(stored, store());
-  static_cast<void>(stored);
+  CUBEJIT_RETURN_IF_ERROR(store());
   if (sqlite3_changes(db) > 0) return Unit{};
   // There is a later one. It stays, unless nobody can read it.
   const std::string same = std::string(kOfKey) + " AND plan = ?7 AND run = ?8";
@@ -140,8 +136,7 @@ Status insert(sqlite3* db, const TuneRecord& r) {
   if (!readable.empty()) return Unit{};
   Statement remove(db, ("DELETE FROM record WHERE id IN (SELECT id FROM records" + same + ")").c_str());
   bindSame(remove);
-  CUBEJIT_TRY(removed, remove.step(doing));
-  static_cast<void>(removed);
+  CUBEJIT_RETURN_IF_ERROR(remove.step(doing));
   return store();
 }
 
@@ -257,15 +252,13 @@ Result<std::unique_ptr<TuningStore>> TuningStore::open(const std::string& given,
 Result<std::unique_ptr<TuningStore>> TuningStore::openFile(const std::string& path, StoreAccess access,
                                                            StoreNotes* notes, bool assumeNetwork, double waitSeconds) {
   const bool writing = access == StoreAccess::kReadWrite;
-  CUBEJIT_TRY(trusted, checkStoreFile(path));
-  static_cast<void>(trusted);
+  CUBEJIT_RETURN_IF_ERROR(checkStoreFile(path));
   const auto note = [&](const std::string& text) {
     if (notes != nullptr) notes->push_back(text);
   };
   std::unique_ptr<StoreLock> lock;
   if (writing) {
-    CUBEJIT_TRY(created, createStoreFile(path));
-    static_cast<void>(created);
+    CUBEJIT_RETURN_IF_ERROR(createStoreFile(path));
     lock = std::make_unique<StoreLock>(path);
     if (!lock->wait(waitSeconds))
       return Error{
@@ -298,11 +291,9 @@ Result<std::unique_ptr<TuningStore>> TuningStore::openFile(const std::string& pa
         note("the tuning store " + printable(path) + " is not on a file system known to be local: no write-ahead log");
       if (const std::string why = setJournal(db, local ? "wal" : "delete", path); local && !why.empty()) note(why);
       // Every commit reaches the disk before it is reported: FULL, where WAL would make do with less.
-      CUBEJIT_TRY(set, execute(db, "PRAGMA synchronous = FULL", "cannot set up the tuning store " + path));
-      static_cast<void>(set);
+      CUBEJIT_RETURN_IF_ERROR(execute(db, "PRAGMA synchronous = FULL", "cannot set up the tuning store " + path));
       if (condition == Condition::kEmpty) {
-        CUBEJIT_TRY(made, createTables(db));
-        static_cast<void>(made);
+        CUBEJIT_RETURN_IF_ERROR(createTables(db));
       }
       return store;
     }
@@ -311,16 +302,13 @@ Result<std::unique_ptr<TuningStore>> TuningStore::openFile(const std::string& pa
       store->db_ = nullptr;
       if (sqlite3_open_v2(":memory:", &store->db_, kWrite | SQLITE_OPEN_MEMORY, nullptr) != SQLITE_OK)
         return storeError(store->db_, "cannot open the tuning store " + path);
-      CUBEJIT_TRY(made, createTables(store->db_));
-      static_cast<void>(made);
+      CUBEJIT_RETURN_IF_ERROR(createTables(store->db_));
       return store;
     }
     // A disk that fails to read is told apart from a damaged file, which SQLite does not do: nothing is set aside for that.
     if (condition == Condition::kDamaged) {
-      CUBEJIT_TRY(file, readThrough(store->db_));
-      CUBEJIT_TRY(log, readLog(path));
-      static_cast<void>(file);
-      static_cast<void>(log);
+      CUBEJIT_RETURN_IF_ERROR(readThrough(store->db_));
+      CUBEJIT_RETURN_IF_ERROR(readLog(path));
     }
     if (condition != Condition::kDamaged || !writing || look == Look::kAtNew)
       return unusable(store->db_, condition, path);
@@ -328,8 +316,7 @@ Result<std::unique_ptr<TuningStore>> TuningStore::openFile(const std::string& pa
     store.reset();
     CUBEJIT_TRY(aside, setAside(path));
     note(printable("the tuning store " + path + " was damaged; it is kept as " + aside) + ", and a new one is begun");
-    CUBEJIT_TRY(created, createStoreFile(path));
-    static_cast<void>(created);
+    CUBEJIT_RETURN_IF_ERROR(createStoreFile(path));
   }
   return Error{ErrorCode::kIo, Stage::kPlan, "the tuning store " + printable(path) + " cannot be used"};
 }
@@ -339,8 +326,7 @@ TuningStore::~TuningStore() { sqlite3_close(db_); }
 Status TuningStore::add(const TuneRecord& record) { return addAll({record}); }
 
 Status TuningStore::addAll(const std::vector<TuneRecord>& records) {
-  CUBEJIT_TRY(begun, execute(db_, "BEGIN IMMEDIATE", "cannot write to the tuning store"));
-  static_cast<void>(begun);
+  CUBEJIT_RETURN_IF_ERROR(execute(db_, "BEGIN IMMEDIATE", "cannot write to the tuning store"));
   return insertAll(records);
 }
 
@@ -359,8 +345,7 @@ Status TuningStore::insertAll(const std::vector<TuneRecord>& records) {
 
 // The store is waited for first: whoever adds to the file meanwhile does not wait for it, too.
 Status TuningStore::takeIn(StoreNotes* notes) {
-  CUBEJIT_TRY(begun, execute(db_, "BEGIN IMMEDIATE", "cannot write to the tuning store"));
-  static_cast<void>(begun);
+  CUBEJIT_RETURN_IF_ERROR(execute(db_, "BEGIN IMMEDIATE", "cannot write to the tuning store"));
   const Status taken = takeWaiting(
       path_, [&](const std::vector<TuneRecord>& records) { return insertAll(records); },
       [&](const std::string& text) {
@@ -407,8 +392,7 @@ Result<std::int64_t> TuningStore::prune(const Prune& what) {
               " 'failed')) OR (?3 AND won = 0) OR (unix_time < ?4)");
   s.bind(1, what.keepVersion).bind(2, std::int64_t{what.failures}).bind(3, std::int64_t{what.losers});
   s.bind(4, what.before);
-  CUBEJIT_TRY(done, s.step("cannot prune the tuning store"));
-  static_cast<void>(done);
+  CUBEJIT_RETURN_IF_ERROR(s.step("cannot prune the tuning store"));
   return static_cast<std::int64_t>(sqlite3_changes(db_));
 }
 

@@ -60,8 +60,7 @@ bool recordsWait(const std::string& store) { return access(waitingFile(store).c_
 
 Status addWaiting(const std::string& store, const std::vector<TuneRecord>& records) {
   for (const std::string& file : {store, waitingFile(store)}) {
-    CUBEJIT_TRY(trusted, checkStoreFile(file));
-    static_cast<void>(trusted);
+    CUBEJIT_RETURN_IF_ERROR(checkStoreFile(file));
   }
   return appendRecords(waitingFile(store), records);
 }
@@ -69,16 +68,14 @@ Status addWaiting(const std::string& store, const std::vector<TuneRecord>& recor
 Status takeWaiting(const std::string& store, const std::function<Status(const std::vector<TuneRecord>&)>& commit,
                    const std::function<void(const std::string&)>& note) {
   const std::string path = waitingFile(store);
-  CUBEJIT_TRY(trusted, checkStoreFile(path));
-  static_cast<void>(trusted);
+  CUBEJIT_RETURN_IF_ERROR(checkStoreFile(path));
   const FileDescriptor file = openLocked(path, O_RDWR | O_NOFOLLOW, kRights);
   if (!file && errno == ENOENT) return Unit{};  // somebody else has taken them
   if (!file) return cannotRead(path, errno, Stage::kPlan);
   auto lines = readRecords(path);
   if (!lines.ok() && lines.error().code == ErrorCode::kIo) return lines.error();
   if (lines.ok() && !lines->records.empty()) {
-    CUBEJIT_TRY(committed, commit(lines->records));
-    static_cast<void>(committed);
+    CUBEJIT_RETURN_IF_ERROR(commit(lines->records));
   }
   if (lines.ok() && lines->refused.empty()) {
     static_cast<void>(unlink(path.c_str()));  // else they are committed again

@@ -42,11 +42,10 @@ Result<Results> resultsOf(Session& session, const VerifyRequest& request, const 
   const int threads = request.threads.front();
   const std::size_t bytes = executable->workspaceBytes(threads);
   const AlignedMemory workspace = alignedMemory(bytes);
-  CUBEJIT_TRY(done, executable->run(Tensors{operands[0].data(), operands[1].data(), operands[2].data(), out[0].data(),
-                                            out[1].data(), out[2].data(), nullptr, out[3].data(), operands[3].data(),
-                                            operands[4].data()},
-                                    workspace.get(), bytes, threads));
-  static_cast<void>(done);
+  CUBEJIT_RETURN_IF_ERROR(
+      executable->run(Tensors{operands[0].data(), operands[1].data(), operands[2].data(), out[0].data(), out[1].data(),
+                              out[2].data(), nullptr, out[3].data(), operands[3].data(), operands[4].data()},
+                      workspace.get(), bytes, threads));
   return out;
 }
 

@@ -218,8 +218,7 @@ VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request) {
       packed = alignedMemory(packedBytes);
       if (packed == nullptr) return noMemory("packed weights", packedBytes);
       std::memset(packed.get(), 0xff, packedBytes);
-      CUBEJIT_TRY(done, executable.packWeights(tensors.w, packed.get(), packedBytes, request.threads.back()));
-      static_cast<void>(done);
+      CUBEJIT_RETURN_IF_ERROR(executable.packWeights(tensors.w, packed.get(), packedBytes, request.threads.back()));
     }
     if (packedBytes > 0) {
       tensors.w = nullptr;
@@ -252,8 +251,9 @@ VerifyOutcome verifyRuns(const VerifyRequest& request, const PassRun& runPasses)
     return request.reals ? randomReals(random, count) : randomIntegers(random, count, summands);
   };
   const Problem plain = plainProblem(p);
-  // Operands are rounded first, so that the reference knows what the kernels see.
-  const auto operand = [&](TensorId t) {
+  // Operands are rounded first, so that the reference knows what the kernels see. There is nothing of those that no pass reads.
+  const auto operand = [&](TensorId t) -> std::vector<float> {
+    if (!passesRead(p, request.passes, t)) return {};
     std::vector<float> values = data(plainElements(p, t));
     for (float& v : values) v = roundedTo(formatOf(p, t).dtype, v);
     if (formatOf(p, t).strided()) {  // elements may share memory: what was written last is what all of them are
@@ -264,9 +264,7 @@ VerifyOutcome verifyRuns(const VerifyRequest& request, const PassRun& runPasses)
     return values;
   };
   std::vector<float> dy = operand(TensorId::kDy), x = operand(TensorId::kX), w = operand(TensorId::kW);
-  std::vector<float> b, z;
-  if (passesRead(p, request.passes, TensorId::kB)) b = operand(TensorId::kB);
-  if (passesRead(p, request.passes, TensorId::kZ)) z = operand(TensorId::kZ);
+  std::vector<float> b = operand(TensorId::kB), z = operand(TensorId::kZ);
   std::vector<float> y, multiplied, added;  // the last two: dy as products, and db, read it
   const bool slopes = readSlope(p, request.passes);
   if (slopes) {

@@ -3,6 +3,7 @@
 // Checks that lowering any legal plan of any problem gives a sound TileProgram that computes the fp64 reference exactly.
 // Leaves everything below the TileProgram to the differential tests.
 #include "algorithms/lower.h"
+#include "algorithms/kit/lower/tensor_binding.h"
 
 #include <gtest/gtest.h>
 
@@ -48,7 +49,7 @@ TEST_P(Lower, AnyLegalPlanEqualsTheReference) {
         std::vector<float> got(right.size(), -77.0F);
         Tensors tensors{dy.data(), x.data(), w.data(), nullptr, nullptr, nullptr};
         (pass == Pass::kDx ? tensors.dx : pass == Pass::kDw ? tensors.dw : tensors.db) = got.data();
-        const Status status = interpret(*program, tensors);
+        const Status status = interpret(*program, TensorBinding(*program).bind(tensors));
         ASSERT_TRUE(status.ok()) << status.error().message << "\n" << where;
         for (std::size_t e = 0; e < got.size(); ++e)
           ASSERT_EQ(static_cast<double>(got[e]), right[e]) << toString(pass) << "[" << e << "]\n" << where;

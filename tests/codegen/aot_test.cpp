@@ -27,26 +27,26 @@ TEST(AotTables, HoldListsStepsAndVariants) {
   EXPECT_EQ(aotPrefix("1x"), "k_1x");
 }
 
+// Those of smallTileProgram().
+const std::vector<CTensor> kSmallTensors{{"float", "8 rows of 9"}, {"float", "10 rows of 8"}};
+
 TEST(CHeader, DeclaresWhatTheObjectHas) {
-  Problem p;
-  p.in = {1, 1, 8};
   const TileProgram program = smallTileProgram();
-  const std::string text = cHeader({p, program, avx2Isa(), "small", "1.2.3", {"made by a test"}});
+  const std::string text = cHeader({program, kSmallTensors, avx2Isa(), "small", "1.2.3", {"made by a test"}});
   for (const char* part :
        {"#ifndef SMALL_H", "void small_k00(const small_args*);", "extern const int64_t small_tables[];",
         "extern const float small_ramp[];", "static inline void small_run(const float* x, float* dx, void* workspace)",
-        "#define SMALL_PHASES 2", "small_phase1", "made by a test"}) {
+        "#define SMALL_PHASES 2", "small_phase1", "made by a test", "x: 8 rows of 9, 288 bytes, read",
+        "dx: 10 rows of 8, 320 bytes, written"}) {
     EXPECT_THAT(text, testing::HasSubstr(part));
   }
 }
 
 // A header whose test of the CPU is too weak lets a program die of an unknown instruction.
 TEST(CHeader, AsksTheCpuForAllThatKernelsMayUse) {
-  Problem p;
-  p.in = {1, 1, 8};
   const TileProgram program = smallTileProgram();
   const auto text = [&](const HostIsa& isa, bool perKernel) {
-    return cHeader({p, program, isa, "small", "1.2.3", {}, perKernel});
+    return cHeader({program, kSmallTensors, isa, "small", "1.2.3", {}, perKernel});
   };
   EXPECT_THAT(text(avx512Bf16Isa(), false), testing::HasSubstr("__builtin_cpu_supports(\"avx512bf16\")"));
   EXPECT_THAT(text(avx512Isa(), false), testing::Not(testing::HasSubstr("avx512bf16")));

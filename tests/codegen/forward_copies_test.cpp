@@ -46,11 +46,11 @@ class Program {
  public:
   Program() {
     p_.name = "moves";
-    p_.buffers = {{"dy", BufferRole::kDy, kBytes, {}},
-                  {"dx", BufferRole::kDx, kBytes, {}},
-                  {"P", BufferRole::kPrivate, kBytes, {}},
-                  {"Q", BufferRole::kPrivate, kBytes, {}},
-                  {"R", BufferRole::kPrivate, kBytes, {}}};
+    p_.buffers = {{"in", Buffer::Use::kInput, kBytes, {}},
+                  {"out", Buffer::Use::kOutput, kBytes, {}},
+                  {"P", Buffer::Use::kPrivate, kBytes, {}},
+                  {"Q", Buffer::Use::kPrivate, kBytes, {}},
+                  {"R", Buffer::Use::kPrivate, kBytes, {}}};
     Phase phase;
     phase.name = "phase";
     for (int b = 0; b < 5; ++b) phase.streams.push_back({p_.buffers[static_cast<std::size_t>(b)].name, b, 0});
@@ -97,10 +97,7 @@ std::vector<std::uint8_t> result(const TileProgram& tile) {
   std::vector<std::uint16_t> in(kBytes / 2);
   for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<std::uint16_t>(0x3001 + i);
   std::vector<std::uint8_t> out(kBytes, 0x55);
-  Tensors tensors;
-  tensors.dy = in.data();
-  tensors.dx = out.data();
-  const Status ran = interpret(tile, tensors);
+  const Status ran = interpret(tile, {in.data(), out.data()});
   EXPECT_TRUE(ran.ok()) << ran.error().message;
   return out;
 }

@@ -6,10 +6,10 @@
 #include <random>
 
 #include "algorithms/lower.h"
-#include "codegen/tile/coordinates.h"
 #include "cubejit/index_map.h"
 #include "tests/support/plan_fields.h"
 #include "tests/support/small_tile_program.h"
+#include "tiling/coordinates.h"
 #include "tiling/planner.h"
 
 namespace cubejit {
@@ -63,7 +63,7 @@ TEST(Origin, PackedWeightsAreThoseOfW) {
   int packed = -1, w = -1;
   for (std::size_t b = 0; b < program->buffers.size(); ++b) {
     if (program->buffers[b].name == "packed_w") packed = static_cast<int>(b);
-    if (program->buffers[b].role == BufferRole::kW) w = static_cast<int>(b);
+    if (program->buffers[b].boundName() == "w") w = static_cast<int>(b);
   }
   ASSERT_GE(packed, 0);
   std::vector<OriginQuestion> questions;

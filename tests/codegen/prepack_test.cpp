@@ -66,8 +66,9 @@ TEST(Prepack, ZerosAreNotWeights) {
 // A phase that adds dy to what weights became takes the phase before it along: its buffer is not the weights' alone.
 TEST(Prepack, SharedBuffersTakePhasesAlong) {
   TileProgram program;
-  program.buffers = {
-      {"w", BufferRole::kW, 64, {}}, {"dy", BufferRole::kDy, 64, {}}, {"sum", BufferRole::kShared, 64, {}}};
+  program.buffers = {{"w", Buffer::Use::kInput, 64, {}, true},
+                     {"dy", Buffer::Use::kInput, 64, {}},
+                     {"sum", Buffer::Use::kShared, 64, {}}};
   program.kernels = {Move{MoveKind::kCopy, 16, 1, 16, 64, 64, 0, false, "copy"}};
   const auto phase = [](const char* name, int from) {
     Phase out;

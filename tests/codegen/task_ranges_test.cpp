@@ -48,7 +48,7 @@ TEST(TaskRanges, HoldWhatCallsGet) {
       const auto program = lower(problem, choice->plan, machine);
       ASSERT_TRUE(program.ok());
       const auto dy = std::find_if(program->buffers.begin(), program->buffers.end(),
-                                   [](const Buffer& buffer) { return buffer.role == BufferRole::kDy; });
+                                   [](const Buffer& buffer) { return buffer.boundName() == "dy"; });
       ASSERT_NE(dy, program->buffers.end());
       const auto buffer = static_cast<int>(dy - program->buffers.begin());
       for (const Phase& phase : program->phases) {

@@ -156,10 +156,7 @@ TEST(TileInterpret, ProgramsRunPhasesTasksLoopsClassesAndRepeats) {
   std::vector<float> x(72);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i / 9 + i % 9 * 8);  // panel[r][i] = r + 8 i
   std::vector<float> dx(80, 1000);
-  Tensors t;
-  t.x = x.data();
-  t.dx = dx.data();
-  const auto status = interpret(smallTileProgram(), t);
+  const auto status = interpret(smallTileProgram(), {x.data(), dx.data()});
   ASSERT_TRUE(status.ok()) << status.error().message;
   for (int pair = 0; pair < 5; ++pair) {
     const float sum = 28.0F + 64.0F * static_cast<float>(pair), start = pair == 4 ? 1000.0F : 0.0F;
@@ -177,30 +174,24 @@ TEST(TileInterpret, MemoryNobodyWroteIsNotANumber) {
   TileProgram program = smallTileProgram();
   program.phases[0].axes[0].steps.pop_back();  // half of the panel is never packed
   std::vector<float> x(72, 1), dx(80, 0);
-  Tensors t;
-  t.x = x.data();
-  t.dx = dx.data();
-  ASSERT_TRUE(interpret(program, t).ok());
+  ASSERT_TRUE(interpret(program, {x.data(), dx.data()}).ok());
   EXPECT_TRUE(std::isnan(dx[0]));
 }
 
 TEST(TileInterpret, PrivateMemoryDoesNotOutliveATask) {
   TileProgram program = smallTileProgram();
-  program.buffers[1].role = BufferRole::kPrivate;  // packed by the tasks of one phase, read by the next
+  program.buffers[1].use = Buffer::Use::kPrivate;  // packed by the tasks of one phase, read by the next
   std::vector<float> x(72, 1), dx(80, 0);
-  Tensors t;
-  t.x = x.data();
-  t.dx = dx.data();
-  ASSERT_TRUE(interpret(program, t).ok());
+  ASSERT_TRUE(interpret(program, {x.data(), dx.data()}).ok());
   EXPECT_TRUE(std::isnan(dx[0]));
 }
 
-TEST(TileInterpret, MissingTensorsAreNamed) {
-  const auto status = interpret(smallTileProgram(), Tensors{});
+TEST(TileInterpret, MissingBuffersAreNamed) {
+  const auto status = interpret(smallTileProgram(), {});
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().stage, Stage::kRun);
-  EXPECT_THAT(status.error().message, HasSubstr("tensor x is missing"));
-  EXPECT_THAT(status.error().message, HasSubstr("tensor dx is missing"));
+  EXPECT_THAT(status.error().message, HasSubstr("buffer x is missing"));
+  EXPECT_THAT(status.error().message, HasSubstr("buffer dx is missing"));
 }
 
 }  // namespace

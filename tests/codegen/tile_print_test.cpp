@@ -18,10 +18,10 @@ TEST(TilePrint, Summary) {
   EXPECT_EQ(print(smallTileProgram()), R"(tile program small
 
 buffers
-  x (x): 288 bytes
+  x (input): 288 bytes
   panel (shared): 256 bytes
   ramp (constant): 32 bytes = 1 2 3 4 ...
-  dx (dx): 320 bytes
+  dx (output): 320 bytes
 
 kernels
   k0 contract tile: 2 accumulators of 8 lanes, 1 sections

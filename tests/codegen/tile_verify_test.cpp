@@ -270,7 +270,7 @@ TEST(TileVerify, LoweredProgramsAreSoundAndFitTightly) {
       const auto status = verify(*program);
       ASSERT_TRUE(status.ok()) << status.error().message;
       if (problem.batch == 0) continue;
-      for (Buffer& buffer : program->buffers) buffer.bytes -= buffer.role == BufferRole::kConstant ? 0 : 64;
+      for (Buffer& buffer : program->buffers) buffer.bytes -= buffer.use == Buffer::Use::kConstant ? 0 : 64;
       ++shrunk;
       caught += verify(*program).ok() ? 0 : 1;
     }

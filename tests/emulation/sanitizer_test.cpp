@@ -387,7 +387,8 @@ TEST(Sanitizer, FindsMutantsOfPrograms) {
 bool isRace(MoveKind first, MoveKind second) {
   const Problem p = convolution(Layout::kNdhwc);
   TileProgram tile;
-  tile.buffers = {{"UB", BufferRole::kPrivate, 64, {}}, {"dw", BufferRole::kDw, formatBytes(p, TensorId::kDw), {}}};
+  tile.buffers = {{"UB", Buffer::Use::kPrivate, 64, {}},
+                  {"dw", Buffer::Use::kOutput, formatBytes(p, TensorId::kDw), {}}};
   Phase phase;
   phase.streams = {{"ub", 0, 0}, {"dw", 1, 0}};
   phase.axes = {Axis{"task", 2, {{{}, 0, 1, {}}, {{}, 1, 1, {}}}}};

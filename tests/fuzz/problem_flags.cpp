@@ -43,8 +43,7 @@ Result<Problem> problemOf(const Flags& flags) {
   typed.transposed = flags.count("--transposed") > 0;
   if (flags.count("--groups") > 0) typed.groups = std::strtoll(get("--groups").c_str(), nullptr, 10);
   CUBEJIT_TRY(problem, flags.count("--prb") > 0 ? parsePrb(get("--prb")) : parseProblemFlags(typed));
-  CUBEJIT_TRY(applied, applyFormats(problem, get("--dtype"), get("--layout")));
-  static_cast<void>(applied);
+  CUBEJIT_RETURN_IF_ERROR(applyFormats(problem, get("--dtype"), get("--layout")));
   if (flags.count("--math") > 0) {
     CUBEJIT_TRY(math, parseMathMode(get("--math")));
     problem.math = math;

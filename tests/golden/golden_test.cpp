@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "algorithms/algorithm.h"
+#include "algorithms/kit/lower/tensor_binding.h"
 #include "algorithms/lower.h"
 #include "codegen/backend.h"
 #include "codegen/disassemble.h"
@@ -294,7 +295,7 @@ TEST(Golden, PinnedPlansComputeTheReference) {
       std::vector<float> got(right.size(), -77.0F);
       Tensors tensors{dy.data(), x.data(), w.data(), nullptr, nullptr, nullptr};
       (g == Pass::kDx ? tensors.dx : g == Pass::kDw ? tensors.dw : tensors.db) = got.data();
-      const Status status = interpret(*program, tensors);
+      const Status status = interpret(*program, TensorBinding(*program).bind(tensors));
       ASSERT_TRUE(status.ok()) << c.name << ": " << status.error().message;
       EXPECT_EQ(std::vector<double>(got.begin(), got.end()), right) << c.name;
     }

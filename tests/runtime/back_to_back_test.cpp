@@ -146,7 +146,7 @@ TEST(BackToBack, EveryTaskIsInTheUnitOfItsBlock) {
   for (const BackToBack::Member& member : order->members) {
     const TileProgram& program = *programs[member.program];
     const auto dy = std::find_if(program.buffers.begin(), program.buffers.end(),
-                                 [](const Buffer& buffer) { return buffer.role == BufferRole::kDy; });
+                                 [](const Buffer& buffer) { return buffer.boundName() == "dy"; });
     ranges.push_back(taskRanges(program.phases[member.phase], static_cast<int>(dy - program.buffers.begin())));
     tasks += static_cast<std::int64_t>(ranges.back().size());
   }

@@ -79,8 +79,7 @@ Result<std::vector<char>> programOf(Pass g, const Problem& p, const char* chip, 
   const std::size_t bytes = executable->workspaceBytes(2);
   const std::unique_ptr<void, decltype(&std::free)> workspace(std::aligned_alloc(64, (bytes + 63) / 64 * 64),
                                                               &std::free);
-  CUBEJIT_TRY(done, executable->run(tensorsOf(g, dy, other, result), workspace.get(), bytes, 2));
-  static_cast<void>(done);
+  CUBEJIT_RETURN_IF_ERROR(executable->run(tensorsOf(g, dy, other, result), workspace.get(), bytes, 2));
   return result;
 }
 

@@ -155,8 +155,8 @@ class RandomProgram {
 
   TileProgram make() {
     TileProgram program;
-    program.buffers = {Buffer{"dy", BufferRole::kDy, 1 << 20, {}}, Buffer{"w", BufferRole::kW, 1 << 20, {}},
-                       Buffer{"dx", BufferRole::kDx, 1 << 20, {}}};
+    program.buffers = {Buffer{"dy", Buffer::Use::kInput, 1 << 20, {}}, Buffer{"w", Buffer::Use::kInput, 1 << 20, {}},
+                       Buffer{"dx", Buffer::Use::kOutput, 1 << 20, {}}};
     program.kernels.resize(3);
     for (int i = 0; i < 3; ++i) program.lists.push_back({{Segment{i, 2 * i, 1}, Segment{3 * i, 0, 4}}});
     const int phases = upTo(1, 3);
@@ -272,10 +272,6 @@ Team teamOf(int slots, const ParallelFor& parallelFor = {}) {
 
 TEST(Launch, MakesTheCallsOfThePlainReading) {
   static float dy[4], w[4], dx[4];
-  Tensors tensors;
-  tensors.dy = dy;
-  tensors.w = w;
-  tensors.dx = dx;
   const std::map<int, const char*> bases{{0, reinterpret_cast<const char*>(dy)},
                                          {1, reinterpret_cast<const char*>(w)},
                                          {2, reinterpret_cast<const char*>(dx)}};
@@ -288,7 +284,7 @@ TEST(Launch, MakesTheCallsOfThePlainReading) {
       Log log;
       ASSERT_TRUE(launchable(program).ok());
       const LaunchProgram launch(program, log.runner(program));
-      launch.run(tensors, nullptr,
+      launch.run({dy, w, dx}, nullptr, nullptr,
                  teamOf(std::abs(slots), slots < 0 ? ParallelFor{&runInTurn, nullptr} : ParallelFor{}));
       // Phases come one after the other; within one, tasks come in any order unless one thread runs them.
       auto at = log.records.begin();
@@ -313,9 +309,10 @@ TEST(Launch, MakesTheCallsOfThePlainReading) {
 // One phase of `tasks` tasks; each calls kernel 0 once on (private, shared, dx + 4 * task).
 TileProgram workspaceProgram(int tasks, double workCycles) {
   TileProgram program;
-  program.buffers = {Buffer{"dx", BufferRole::kDx, 4 * tasks, {}}, Buffer{"p", BufferRole::kPrivate, 200, {}},
-                     Buffer{"q", BufferRole::kPrivate, 4096, {}},  Buffer{"s", BufferRole::kShared, 100, {}},
-                     Buffer{"t", BufferRole::kShared, 4096, {}},   Buffer{"c", BufferRole::kConstant, 8, {1.5F, 2.5F}}};
+  program.buffers = {
+      Buffer{"dx", Buffer::Use::kOutput, 4 * tasks, {}}, Buffer{"p", Buffer::Use::kPrivate, 200, {}},
+      Buffer{"q", Buffer::Use::kPrivate, 4096, {}},      Buffer{"s", Buffer::Use::kShared, 100, {}},
+      Buffer{"t", Buffer::Use::kShared, 4096, {}},       Buffer{"c", Buffer::Use::kConstant, 8, {1.5F, 2.5F}}};
   program.kernels.resize(1);
   Phase phase;
   phase.workCycles = workCycles;
@@ -347,10 +344,8 @@ TEST(Launch, WorkspaceHoldsSharedBuffersOnceAndPrivateOnesPerSlot) {
   alignas(64) static char workspace[1 << 16];
   ASSERT_LE(five, sizeof(workspace));
   float dx[8];
-  Tensors tensors;
-  tensors.dx = dx;
   // A pool that gives each slot one task: bodies that arrive later find the work of their turn.
-  launch.run(tensors, workspace, teamOf(5, ParallelFor{&runInTurn, nullptr}));
+  launch.run({dx}, nullptr, workspace, teamOf(5, ParallelFor{&runInTurn, nullptr}));
   ASSERT_EQ(log.records.size(), 8U);
   for (const Record& record : log.records) {
     for (const void* pointer : {std::get<1>(record), std::get<2>(record)}) {
@@ -392,10 +387,8 @@ TEST(Launch, ThreadsNeverShareAPrivateBuffer) {
                             },
                             nullptr};
   static float dx[500];
-  Tensors tensors;
-  tensors.dx = dx;
-  launch.run(tensors, workspace, teamOf(4, threads));
-  launch.run(tensors, workspace, teamOf(2));
+  launch.run({dx}, nullptr, workspace, teamOf(4, threads));
+  launch.run({dx}, nullptr, workspace, teamOf(2));
   EXPECT_EQ(exclusive.clashes, 0);
 }
 
@@ -404,15 +397,13 @@ int slotsAskedFor(const TileProgram& program, int slots) {
   const LaunchProgram launch(program, log.runner(program));
   alignas(64) static char workspace[1 << 16];
   static float dx[500];
-  Tensors tensors;
-  tensors.dx = dx;
   int asked = 0;
   const ParallelFor counting{[](void* user, int count, void (*body)(void*, int), void* context) {
                                *static_cast<int*>(user) = count;
                                runInTurn(nullptr, count, body, context);
                              },
                              &asked};
-  launch.run(tensors, workspace, teamOf(slots, counting));
+  launch.run({dx}, nullptr, workspace, teamOf(slots, counting));
   return asked;
 }
 
@@ -431,9 +422,7 @@ TEST(Launch, ConstantsAreReadWhereTheProgramHoldsThem) {
   const LaunchProgram launch(program, log.runner(program));
   alignas(64) static char workspace[1 << 16];
   float dx[1];
-  Tensors tensors;
-  tensors.dx = dx;
-  launch.run(tensors, workspace, teamOf(1));
+  launch.run({dx}, nullptr, workspace, teamOf(1));
   ASSERT_EQ(log.records.size(), 1U);
   EXPECT_EQ(*static_cast<const float*>(std::get<2>(log.records[0])), 2.5F);
 }
@@ -458,7 +447,7 @@ TEST(Launch, TwinsTakeAlignedRepetitionsOnly) {
     call.place.repeat = repeat;
     call.place.repeatStep[2] = step;
     plainCalls = alignedCalls = 0;
-    LaunchProgram(program, runner).run(Tensors{}, workspace, teamOf(1));
+    LaunchProgram(program, runner).run({nullptr}, nullptr, workspace, teamOf(1));
     return std::pair{plainCalls, alignedCalls};
   };
   EXPECT_EQ(ran(0, 1, 0), (std::pair{0, 1}));

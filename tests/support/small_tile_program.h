@@ -14,10 +14,10 @@ namespace cubejit {
 inline TileProgram smallTileProgram() {
   TileProgram p;
   p.name = "small";
-  p.buffers = {{"x", BufferRole::kX, 8 * 36, {}},
-               {"panel", BufferRole::kShared, 8 * 32, {}},
-               {"ramp", BufferRole::kConstant, 32, {1, 2, 3, 4, 5, 6, 7, 8}},
-               {"dx", BufferRole::kDx, 5 * 64, {}}};
+  p.buffers = {{"x", Buffer::Use::kInput, 8 * 36, {}},
+               {"panel", Buffer::Use::kShared, 8 * 32, {}},
+               {"ramp", Buffer::Use::kConstant, 32, {1, 2, 3, 4, 5, 6, 7, 8}},
+               {"dx", Buffer::Use::kOutput, 5 * 64, {}}};
 
   Contract tile;
   tile.lanes = 8;

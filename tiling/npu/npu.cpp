@@ -53,8 +53,7 @@ Result<NpuReport> asForward(Result<NpuReport> report) {
 // The three questions of a pass that chips compute. Extents of an adjoint need not follow from one another the other way round: who asks of one
 // has checked the convolution, and trusts them.
 Result<NpuReport> planned(const Problem& problem, Pass pass, const Machine& machine, const NpuPlanOptions& options) {
-  CUBEJIT_TRY(checked, checkBefore(problem, pass, machine, options.kernels, options.trustExtents));
-  static_cast<void>(checked);
+  CUBEJIT_RETURN_IF_ERROR(checkBefore(problem, pass, machine, options.kernels, options.trustExtents));
   const CubeWork work = cubeWorkOf(problem, pass, machine, options.kernels);
   CUBEJIT_TRY(choice, chooseCubePlan(work, machine, options.explain, CubeFixed{options.singleShape, options.order}));
   NpuReport report = reportOf(problem, work, choice.plan, choice.cost, machine);
@@ -117,8 +116,7 @@ Result<NpuReport> reportOnNpu(const Problem& problem, const TilingPlan& plan, co
                               CubeKernels kernels) {
   return withoutThrowing(Stage::kPlan, [&]() -> Result<NpuReport> {
     if (plan.pass != Pass::kY) return reported(problem, plan, machine, kernels, false);
-    CUBEJIT_TRY(legal, withoutPostOps(problem));
-    static_cast<void>(legal);
+    CUBEJIT_RETURN_IF_ERROR(withoutPostOps(problem));
     return asForward(reported(adjointOf(problem), asData(plan), machine, kernels, true));
   });
 }

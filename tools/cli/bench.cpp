@@ -84,8 +84,7 @@ Result<Measured> measure(Session& session, const Request& request, const Problem
   auto workload = Workload::create(p, mask);
   if (!workload.ok()) return workload.error();
   if (sampling.keepWeights && mask.reads(TensorId::kW)) {
-    CUBEJIT_TRY(kept, (*workload)->keepWeights(**compiled));
-    static_cast<void>(kept);
+    CUBEJIT_RETURN_IF_ERROR((*workload)->keepWeights(**compiled));
   }
   double spent = 0;
   for (int run = 0; spent < sampling.maxSeconds; ++run) {

@@ -105,8 +105,7 @@ Result<Asked> resolveExplore(const RequestFlags& flags, const ExploreFlags& own)
     if (problem.name.empty()) problem.name = labelOf(problem);
   }
   const Session session(request->options);
-  CUBEJIT_TRY(usable, session.status());
-  static_cast<void>(usable);
+  CUBEJIT_RETURN_IF_ERROR(session.status());
   asked.question.isa = session.machine().isa;
   asked.threads = std::min(static_cast<std::size_t>(request->threads[0]), asked.points.size());
   asked.request = requestToJson(*request->soc(), axes, asked.question);
@@ -210,8 +209,7 @@ Status evaluate(const Asked& asked, PointFile& file, std::vector<Json>& points) 
         Json point{{"point", open[i]}};
         point.update(numbers);
         const std::scoped_lock lock(mutex);
-        CUBEJIT_TRY(written, file.add(point));
-        static_cast<void>(written);
+        CUBEJIT_RETURN_IF_ERROR(file.add(point));
         points[open[i]] = std::move(point);
         progress.update(static_cast<std::int64_t>(++done), asked.points[open[i]].machine.name);
         return Unit{};

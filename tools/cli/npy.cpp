@@ -152,14 +152,11 @@ Status writeNpy(const std::vector<NpyOutput>& outputs) {
   std::vector<StagedFile> staged;
   for (const NpyOutput& output : outputs) {
     StagedFile& file = staged.emplace_back(output.path);
-    CUBEJIT_TRY(opened, file.open());
-    CUBEJIT_TRY(filled, file.fill({headerOf(output), {output.bytes.data(), output.bytes.size()}}));
-    static_cast<void>(opened);
-    static_cast<void>(filled);
+    CUBEJIT_RETURN_IF_ERROR(file.open());
+    CUBEJIT_RETURN_IF_ERROR(file.fill({headerOf(output), {output.bytes.data(), output.bytes.size()}}));
   }
   for (StagedFile& file : staged) {
-    CUBEJIT_TRY(published, file.publish());
-    static_cast<void>(published);
+    CUBEJIT_RETURN_IF_ERROR(file.publish());
   }
   return Unit{};
 }

@@ -69,10 +69,8 @@ Status convert(const RequestFlags& flags, const PackFlags& own, bool packs) {
   const Session session(request.options);
   CUBEJIT_TRY(repacking, session.repack(from, tensor, formatOf(to, tensor)));
   std::vector<char> target(repacking->targetBytes());
-  CUBEJIT_TRY(done, repacking->run(source.data(), target.data()));
-  static_cast<void>(done);
-  CUBEJIT_TRY(written, writeTensor(own.out, to, tensor, std::move(target)));
-  static_cast<void>(written);
+  CUBEJIT_RETURN_IF_ERROR(repacking->run(source.data(), target.data()));
+  CUBEJIT_RETURN_IF_ERROR(writeTensor(own.out, to, tensor, std::move(target)));
   if (flags.json) {
     const TensorFormat format = formatOf(to, tensor);
     fmt::print("{}", jsonLine({{"schema", "cubejit.pack/1"},

@@ -64,8 +64,7 @@ Result<std::shared_ptr<const Executable>> compute(const Request& request, const 
   const AlignedMemory workspace(bytes);
   if (workspace.data() == nullptr)
     return Error{ErrorCode::kLimitExceeded, Stage::kRun, fmt::format("no memory for a workspace of {} bytes", bytes)};
-  CUBEJIT_TRY(done, executable->run(tensors, workspace.data(), bytes));
-  static_cast<void>(done);
+  CUBEJIT_RETURN_IF_ERROR(executable->run(tensors, workspace.data(), bytes));
   return executable;
 }
 
@@ -78,8 +77,7 @@ Status execute(const RequestFlags& flags, const TimelineFiles& pictures, const s
   std::vector<NamedFile> read, written{{"--trace", pictures.trace}, {"--timeline", pictures.timeline}};
   for (const auto& [name, file] : ins) read.push_back({"--in " + name, file});
   for (const auto& [name, file] : outs) written.push_back({"--out " + name, file});
-  CUBEJIT_TRY(distinct, distinctFiles(written, read));
-  static_cast<void>(distinct);
+  CUBEJIT_RETURN_IF_ERROR(distinctFiles(written, read));
   RequestFlags wanted = flags;
   wanted.passes.clear();
   for (const auto& [name, file] : outs) wanted.passes += (wanted.passes.empty() ? "" : ",") + name;
@@ -149,14 +147,12 @@ Status execute(const RequestFlags& flags, const TimelineFiles& pictures, const s
   CUBEJIT_TRY(executable, compute(request, tensors));
   if (request.soc()) {
     if (request.options.sanitize) fmt::print(stderr, "sanitize: nothing found\n");
-    CUBEJIT_TRY(told, tellOfChip(*executable, *request.soc(), pictures, flags.json));
-    static_cast<void>(told);
+    CUBEJIT_RETURN_IF_ERROR(tellOfChip(*executable, *request.soc(), pictures, flags.json));
   }
   std::vector<NpyOutput> files;
   for (const auto& [name, file] : outs)
     files.push_back(NpyOutput{file, shapes.at(name), types.at(name), std::move(results[name])});
-  CUBEJIT_TRY(stored, writeNpy(files));
-  static_cast<void>(stored);
+  CUBEJIT_RETURN_IF_ERROR(writeNpy(files));
   for (const auto& [name, file] : outs) {
     if (!flags.json) continue;
     fmt::print("{}", jsonLine({{"schema", "cubejit.run/1"},

@@ -61,8 +61,7 @@ Status tellOfChip(const Executable& executable, const Machine& chip, const Timel
       fmt::print(stderr, "note: the trace of {} leaves out {} instructions of the last tasks\n", toString(run.pass),
                  run.report.eventsDropped);
   }
-  CUBEJIT_TRY(written, writeTimelines(files, chip, parts));
-  static_cast<void>(written);
+  CUBEJIT_RETURN_IF_ERROR(writeTimelines(files, chip, parts));
   for (const OneRun& run : runs) {
     if (json)
       fmt::print("{}\n", reportToJson(chip, run.plan, run.report));

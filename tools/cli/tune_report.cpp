@@ -165,8 +165,7 @@ std::string utcNow() {
 Status writeReport(const std::string& path, const std::vector<TuneRow>& rows, RecordKeeper& keeper,
                    const Session& session, const TuneRun& run, double seconds) {
   StagedFile out(path);  // first, since dumps make folders
-  CUBEJIT_TRY(opened, out.open());
-  static_cast<void>(opened);
+  CUBEJIT_RETURN_IF_ERROR(out.open());
   Json data{{"version", version()}, {"when", utcNow()}, {"machine", run.keyOf({}).machine}};
   data["seconds"] = seconds;
   data["modelled"] = run.modelled();
@@ -195,8 +194,7 @@ Status writeReport(const std::string& path, const std::vector<TuneRow>& rows, Re
         std::any_of(records.begin(), records.end(), [&](const TuneRecord& r) { return r.key.pass == pass; });
     if (present) data["models"].push_back(modelJson(records, pass));
   }
-  CUBEJIT_TRY(filled, out.fill({pageText(kReportPage, data)}));
-  static_cast<void>(filled);
+  CUBEJIT_RETURN_IF_ERROR(out.fill({pageText(kReportPage, data)}));
   return out.publish();
 }
 

@@ -73,7 +73,10 @@ void addAxis(Hash& hash, const Axis& axis) {
 
 void addCalls(Hash& hash, const TileProgram& program) {
   for (const Buffer& buffer : program.buffers) {
-    hash.number(buffer.role);
+    const std::string_view name = buffer.boundName();
+    hash.bytes(name.data(), name.size());
+    hash.number(buffer.use);
+    hash.number(buffer.kept);
     hash.number(buffer.bytes);
     hash.bytes(buffer.values.data(), buffer.values.size() * sizeof(float));
   }
@@ -123,7 +126,7 @@ std::string digestOf(const Asked& asked) {
     }
     addCalls(calls, part.tile);
     for (const Buffer& buffer : part.tile.buffers) {
-      if (buffer.role == BufferRole::kShared || buffer.role == BufferRole::kPrivate)
+      if (buffer.use == Buffer::Use::kShared || buffer.use == Buffer::Use::kPrivate)
         workspace += static_cast<std::size_t>(buffer.bytes);
     }
   };

@@ -56,8 +56,8 @@ for plan in $(sed -nE 's/^struct ([A-Za-z]+Plan) \{/\1/p' algorithms/*/plan.h); 
 done
 only tiling 'cubejit/|tiling/|algorithms/(algorithm\.h|kit/[a-z_]+\.h)'
 only codegen 'cubejit/|codegen/'
-only emulation 'cubejit/|tiling/npu/|tiling/rounding\.h|codegen/tile/|emulation/'
-only runtime 'cubejit/|tiling/|algorithms/(algorithm|lower|lower_task|kit/[a-z_]+|kit/lower/(convert|eltwise_backward|forward_names))\.h|codegen/|emulation/|runtime/'
+only emulation 'cubejit/|tiling/npu/|tiling/(rounding|coordinates)\.h|codegen/tile/|emulation/'
+only runtime 'cubejit/|tiling/|algorithms/(algorithm|lower|lower_task|kit/[a-z_]+|kit/lower/(convert|eltwise_backward|forward_names|tensor_binding))\.h|codegen/|emulation/|runtime/'
 only api/ascendc 'cubejit/|cubejit_ascendc/|lib/conv_backprop/|kernel_operator\.h|api/ascendc/|tiling/|algorithms/lower_task\.h|runtime/(last_error|core_barrier|core_threads|environment|kernel_core|json_machine|tuning/plan_source)\.h'
 only api/tbe 'cubejit/|cubejit_tbe/|api/tbe/|tiling/|runtime/last_error\.h'
 only api/acl 'cubejit/|cubejit_acl/|acl/|aclnn/|aclnnop/|opdev/|api/acl/'

@@ -31,8 +31,8 @@ class Lowering {
         y_(v_.bigIsX ? v_.small : v_.big),
         element_(storedElement(y_.dtype)),
         channels_(v_.groups * y_.channels) {
-    dyBuffer_ = b_.addBuffer("dy", BufferRole::kDy, y_.span);
-    dbBuffer_ = b_.addBuffer("db", BufferRole::kDb, channels_ * kF32Bytes);
+    dyBuffer_ = b_.addTensor(TensorId::kDy, y_.span);
+    dbBuffer_ = b_.addTensor(TensorId::kDb, channels_ * kF32Bytes);
   }
 
   TileProgram run() {
@@ -52,7 +52,7 @@ class Lowering {
   std::int64_t vectorBytes() const { return lanes_ * kF32Bytes; }
   std::int64_t vectors(std::int64_t channels) const { return (channels + lanes_ - 1) / lanes_; }
   int ones() {
-    if (onesBuffer_ < 0) onesBuffer_ = b_.addBuffer("ones", BufferRole::kConstant, 64);
+    if (onesBuffer_ < 0) onesBuffer_ = b_.addBuffer("ones", Buffer::Use::kConstant, 64);
     return onesBuffer_;
   }
   LaneRange lanesLeft(std::int64_t left) const { return lanesUpTo(left, lanes_); }
@@ -118,7 +118,7 @@ class Lowering {
     const auto sums = static_cast<std::int64_t>(rows.parts.size()) * rows.ways;
     if (sums > 1) {
       rows.outChannels = vectors((channels_ + rows.block - 1) / rows.block * rows.block) * lanes_;
-      rows.out = b_.addBuffer("db_parts", BufferRole::kShared, sums * rows.outChannels * kF32Bytes);
+      rows.out = b_.addBuffer("db_parts", Buffer::Use::kShared, sums * rows.outChannels * kF32Bytes);
     }
     const Rows combine{"combine",
                        rows.out,
@@ -214,7 +214,7 @@ class Lowering {
                                               std::max<std::int64_t>(1, plan_.reductionParts));
     const auto parts = static_cast<std::int64_t>(cut.size());
     const std::int64_t padded = (channels_ + lanes_ - 1) / lanes_ * lanes_;
-    const int partial = b_.addBuffer("db_parts", BufferRole::kShared, parts * padded * vectorBytes());
+    const int partial = b_.addBuffer("db_parts", Buffer::Use::kShared, parts * padded * vectorBytes());
     b_.beginPhase("sum");
     const int a = b_.addStream("ones", ones()), src = b_.addStream("dy", dyBuffer_),
               dst = b_.addStream("parts", partial);
@@ -264,8 +264,8 @@ class Lowering {
 
   // parts [part][channel][lane] -> db: add the parts, turn a block of channels, add the lanes.
   void addLanes(int partial, std::int64_t parts, std::int64_t padded) {
-    const int square = b_.addBuffer("square", BufferRole::kPrivate, lanes_ * vectorBytes());
-    const int transposed = b_.addBuffer("transposed", BufferRole::kPrivate, lanes_ * vectorBytes());
+    const int square = b_.addBuffer("square", Buffer::Use::kPrivate, lanes_ * vectorBytes());
+    const int transposed = b_.addBuffer("transposed", Buffer::Use::kPrivate, lanes_ * vectorBytes());
     b_.beginPhase("add_lanes");
     const int a = b_.addStream("ones", ones()), in = b_.addStream("parts", partial),
               out = b_.addStream("db", dbBuffer_);

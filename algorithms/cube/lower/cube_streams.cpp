@@ -51,11 +51,13 @@ CubeTensors tensorsOf(const CubeJob& job) {
   return tensorsOf(job, indexMap(job.problem, t.image), indexMap(job.problem, t.other));
 }
 
-void addCoreBuffers(ProgramBuilder& b, const CubeJob& job, BufferRole kept, CubeBuffers& buffers) {
+void addCoreBuffers(ProgramBuilder& b, const CubeJob& job, Buffer::Use kept, CubeBuffers& buffers) {
   const Buffers& sizes = job.machine.buffers;
   const CubeWork& w = job.work;
   const CubeTile& tile = job.plan.cube().tile;
-  const auto own = [&](const char* name, std::int64_t bytes) { return b.addBuffer(name, BufferRole::kPrivate, bytes); };
+  const auto own = [&](const char* name, std::int64_t bytes) {
+    return b.addBuffer(name, Buffer::Use::kPrivate, bytes);
+  };
   buffers.l1 = b.addBuffer("L1", kept, sizes.l1Bytes);
   buffers.l0a = own("L0A", sizes.l0aBytes);
   buffers.l0b = own("L0B", sizes.l0bBytes);

@@ -38,7 +38,7 @@ struct PanelBytes {
 /// Steps along k of a task's block, if what the cube reads in them fits the host's L2; else 1.
 std::int64_t panelsOfBlock(const CubeJob& job);
 /// Adds those of a core, which are of the chip's sizes. `kept`: of L1 and L0C, which blocks share.
-void addCoreBuffers(ProgramBuilder& b, const CubeJob& job, BufferRole kept, CubeBuffers& buffers);
+void addCoreBuffers(ProgramBuilder& b, const CubeJob& job, Buffer::Use kept, CubeBuffers& buffers);
 
 /// Where the taps of one kernel depth lie in a tensor of weights.
 inline std::vector<std::int64_t> offsetsOfTaps(const IndexMap& weights, const CubeWork& work) {

@@ -42,9 +42,9 @@ class BiasLowering {
 
   Result<TileProgram> run() {
     const std::int64_t most = (ubBytes_ - sumsBytes()) / pixelBytes();
-    const int dy = b_.addBuffer("dy", BufferRole::kDy, formatBytes(p_, TensorId::kDy));
-    const int db = b_.addBuffer("db", BufferRole::kDb, formatBytes(p_, TensorId::kDb));
-    const int ub = b_.addBuffer("UB", BufferRole::kPrivate, ubBytes_);
+    const int dy = b_.addTensor(TensorId::kDy, formatBytes(p_, TensorId::kDy));
+    const int db = b_.addTensor(TensorId::kDb, formatBytes(p_, TensorId::kDb));
+    const int ub = b_.addBuffer("UB", Buffer::Use::kPrivate, ubBytes_);
     b_.beginPhase("bias");
     from_ = b_.addStream("dy", dy);
     to_ = b_.addStream("db", db);

@@ -14,7 +14,6 @@
 #include "algorithms/cube/lower/task_axes.h"
 #include "algorithms/cube/lower/unit_calls.h"
 #include "algorithms/kit/lower/data_gradient.h"
-#include "codegen/tile/coordinates.h"
 #include "codegen/tile/unit_flags.h"
 #include "tiling/npu/gradient_tasks.h"
 #include "tiling/rounding.h"
@@ -64,15 +63,15 @@ class Lowering {
     return one ? 1 : parts;
   }
 
-  int tensor(TensorId t) { return b_.addBuffer(toString(t), roleOf(t), formatBytes(job_.problem, t)); }
+  int tensor(TensorId t) { return b_.addTensor(t, formatBytes(job_.problem, t)); }
 
   void addBuffers() {
     buffers_.image = tensor(t_.image);
     buffers_.other = tensor(t_.other);
     result_ = tensor(t_.result);
-    buffers_.result = dx_ ? result_ : b_.addBuffer("sums", BufferRole::kShared, parts_ * sums_.bytes());
+    buffers_.result = dx_ ? result_ : b_.addBuffer("sums", Buffer::Use::kShared, parts_ * sums_.bytes());
     if (shortcuts_.leavesOutZeros) buffers_.panels = panelsOfBlock(job_);
-    addCoreBuffers(b_, job_, BufferRole::kPrivate, buffers_);
+    addCoreBuffers(b_, job_, Buffer::Use::kPrivate, buffers_);
   }
 
   void addCubePhase(const TaskAxes& axes, bool add) {

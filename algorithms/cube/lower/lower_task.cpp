@@ -14,7 +14,6 @@
 #include "algorithms/cube/lower/task_keys.h"
 #include "algorithms/cube/lower/unit_calls.h"
 #include "algorithms/kit/lower/data_gradient.h"
-#include "codegen/tile/coordinates.h"
 #include "codegen/tile/touch.h"
 #include "tiling/rounding.h"
 
@@ -58,15 +57,14 @@ class TaskLowering {
            "_at" + text(task.start) + "_of" + text(task.extent)) {}
 
   Result<CubeTaskProgram> run() {
-    const auto tensor = [&](TensorId t) { return b_.addBuffer(toString(t), roleOf(t), 0); };
+    const auto tensor = [&](TensorId t) { return b_.addTensor(t, 0); };
     buffers_.image = tensor(t_.image);
     buffers_.other = tensor(t_.other);
     buffers_.result = tensor(t_.result);
-    addCoreBuffers(b_, job_, BufferRole::kShared, buffers_);
+    addCoreBuffers(b_, job_, Buffer::Use::kShared, buffers_);
     CubeTaskProgram out;
     out.l0c = buffers_.l0c;
-    CUBEJIT_TRY(computed, addBlocks(out.blocks));
-    static_cast<void>(computed);
+    CUBEJIT_RETURN_IF_ERROR(addBlocks(out.blocks));
     for (TaskBlock& block : out.blocks) {
       if (block.compute >= 0) block.store = storeOf(block);
     }

@@ -54,17 +54,17 @@ class Lowering {
   }
 
   TileProgram run() {
-    dy_ = Operand(g_.operand, b_.addBuffer("dy", BufferRole::kDy, g_.operand.span));
-    weightBuffer_ = b_.addBuffer("w", BufferRole::kW, g_.weightBytes);
-    dx_ = Operand(g_.result, b_.addBuffer("dx", BufferRole::kDx, g_.result.bytes));
+    dy_ = Operand(g_.operand, b_.addTensor(TensorId::kDy, g_.operand.span));
+    weightBuffer_ = b_.addTensor(TensorId::kW, g_.weightBytes);
+    dx_ = Operand(g_.result, b_.addTensor(TensorId::kDx, g_.result.bytes));
     if (g_.hasGaps && !plan_.bufferC) addZeroPhase(b_, dx_.buffer, g_.result.bytes, lanes_);
     if (inputVectors_) {
-      packedBuffer_ = b_.addBuffer("packed_w", BufferRole::kShared, g_.view.groups * packedInputBytes(g_, packing_));
+      packedBuffer_ = b_.addBuffer("packed_w", Buffer::Use::kShared, g_.view.groups * packedInputBytes(g_, packing_));
       addPackInputPhase(b_, g_, packing_, weightBuffer_, packedBuffer_);
     } else if (plan_.packsWeights()) {
       const std::int64_t blocks = plan_.packsPerTask() ? 1 : g_.view.groups * nBlocks_;
       packedBuffer_ = b_.addBuffer(plan_.packsPerTask() ? "panel_w" : "packed_w",
-                                   plan_.packsPerTask() ? BufferRole::kPrivate : BufferRole::kShared,
+                                   plan_.packsPerTask() ? Buffer::Use::kPrivate : Buffer::Use::kShared,
                                    blocks * packing_.blockBytes(g_));
       if (!plan_.packsPerTask()) addPackPhase(b_, g_, packing_, weightBuffer_, packedBuffer_);
     }

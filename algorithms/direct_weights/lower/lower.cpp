@@ -74,17 +74,17 @@ class Lowering {
   }
 
   TileProgram run() {
-    const int x = b_.addBuffer("x", BufferRole::kX, v_.bigIsX ? v_.big.span : v_.small.span);
-    const int dy = b_.addBuffer("dy", BufferRole::kDy, v_.bigIsX ? v_.small.span : v_.big.span);
+    const int x = b_.addTensor(TensorId::kX, v_.bigIsX ? v_.big.span : v_.small.span);
+    const int dy = b_.addTensor(TensorId::kDy, v_.bigIsX ? v_.small.span : v_.big.span);
     big_ = Operand(v_.big, v_.bigIsX ? x : dy);
     small_ = Operand(v_.small, v_.bigIsX ? dy : x);
-    out_.dwBuffer = b_.addBuffer("dw", BufferRole::kDw, out_.dw.bytes);
+    out_.dwBuffer = b_.addTensor(TensorId::kDw, out_.dw.bytes);
     if (pixels_.blocks.empty()) {
       addZeroPhase(b_, out_.dwBuffer, out_.dw.bytes, lanes_);
       return b_.finish();
     }
     if (!direct_ && !private_)
-      out_.scratchBuffer = b_.addBuffer("dw_acc", BufferRole::kShared, out_.splits * scratchBytes(out_));
+      out_.scratchBuffer = b_.addBuffer("dw_acc", Buffer::Use::kShared, out_.splits * scratchBytes(out_));
     multiplyPhase();
     if (!direct_ && !private_) addWeightsUnpack(b_, out_);
     return b_.finish();
@@ -104,7 +104,7 @@ class Lowering {
     if (private_) {
       laneBytes = (rowBlocks_ + rowParts - 1) / rowParts * blockBytes;
       const std::int64_t bytes = atOnce_ ? blockBytes : (laneBlocks_ + laneParts - 1) / laneParts * laneBytes;
-      out_.scratchBuffer = b_.addBuffer("panel_dw", BufferRole::kPrivate, bytes);
+      out_.scratchBuffer = b_.addBuffer("panel_dw", Buffer::Use::kPrivate, bytes);
       if (atOnce_) blockBytes = laneBytes = 0;  // one block after another takes the same place
     }
     const int c = b_.addStream("acc", direct_ ? out_.dwBuffer : out_.scratchBuffer);
@@ -235,7 +235,7 @@ class Lowering {
 
   // The first block of rows of each part copies its lanes, and the others read the copies.
   std::vector<Node> firstUseNodes(int a, int lane, int c, std::vector<int> classAxes, int rows) {
-    const int copies = b_.addBuffer("panel_lanes", BufferRole::kPrivate, 0);
+    const int copies = b_.addBuffer("panel_lanes", Buffer::Use::kPrivate, 0);
     const int panel = b_.addStream("lanes_panel", copies);
     const int first = b_.addPartOfWindows("first_rows", rows, 0, 1),
               others = b_.addPartOfWindows("other_rows", rows, 1, 0);

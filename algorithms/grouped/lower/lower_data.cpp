@@ -48,10 +48,10 @@ class Lowering {
       return Error{ErrorCode::kUnsupported, Stage::kTile,
                    noGroupFits(lanes_.lanes, lanes_.vectorChannels, lanes_.permutedChannels)};
     }
-    dy_ = Operand(g_.operand, b_.addBuffer("dy", BufferRole::kDy, g_.operand.span));
-    const int weights = b_.addBuffer("w", BufferRole::kW, g_.weightBytes);
-    dx_ = Operand(g_.result, b_.addBuffer("dx", BufferRole::kDx, g_.result.bytes));
-    packedBuffer_ = b_.addBuffer("packed_w", BufferRole::kShared, lanes_.blocks * blockBytes());
+    dy_ = Operand(g_.operand, b_.addTensor(TensorId::kDy, g_.operand.span));
+    const int weights = b_.addTensor(TensorId::kW, g_.weightBytes);
+    dx_ = Operand(g_.result, b_.addTensor(TensorId::kDx, g_.result.bytes));
+    packedBuffer_ = b_.addBuffer("packed_w", Buffer::Use::kShared, lanes_.blocks * blockBytes());
     GroupWeights order{g_.wGroup, g_.wReduced, g_.wResult, g_.view.kernel, g_.wTap};
     if (plan_.dotProducts) {
       order.permutedPitch *= 2;

@@ -42,11 +42,11 @@ class Lowering {
     }
     const std::int64_t splits = std::max<std::int64_t>(1, plan_.reductionParts);
     pixels_ = makePixelBlocks(v_, plan_.reduction, splits);
-    const int x = b_.addBuffer("x", BufferRole::kX, v_.bigIsX ? v_.big.span : v_.small.span);
-    const int dy = b_.addBuffer("dy", BufferRole::kDy, v_.bigIsX ? v_.small.span : v_.big.span);
+    const int x = b_.addTensor(TensorId::kX, v_.bigIsX ? v_.big.span : v_.small.span);
+    const int dy = b_.addTensor(TensorId::kDy, v_.bigIsX ? v_.small.span : v_.big.span);
     big_ = Operand(v_.big, v_.bigIsX ? x : dy);
     small_ = Operand(v_.small, v_.bigIsX ? dy : x);
-    const int dw = b_.addBuffer("dw", BufferRole::kDw, order_.bytes);
+    const int dw = b_.addTensor(TensorId::kDw, order_.bytes);
     if (pixels_.blocks.empty()) {
       addZeroPhase(b_, dw, order_.bytes, lanes_.lanes);
       return b_.finish();
@@ -57,7 +57,7 @@ class Lowering {
     scratch.taps = v_.taps();
     scratch.width = scratch.lanes = lanes_.lanes;
     scratch.splits = splits_ = std::min<std::int64_t>(splits, static_cast<std::int64_t>(pixels_.blocks.size()));
-    scratch.scratchBuffer = scratch_ = b_.addBuffer("dw_acc", BufferRole::kShared, splits_ * scratchBytes(scratch));
+    scratch.scratchBuffer = scratch_ = b_.addBuffer("dw_acc", Buffer::Use::kShared, splits_ * scratchBytes(scratch));
     splitBytes_ = scratchBytes(scratch);
     blockParts_ = std::clamp<std::int64_t>(plan_.groupParts, 1, units_);
     multiplyPhase();

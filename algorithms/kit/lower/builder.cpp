@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "codegen/tile/buffer_of.h"
+#include "codegen/tile/caller_buffers.h"
 #include "tiling/work_limit.h"
 
 namespace cubejit {
@@ -153,11 +153,13 @@ ProgramBuilder::ProgramBuilder(TileProgram program) : program_(std::move(program
     kernelsByLabel_[labelOf(program_.kernels[k])].push_back(static_cast<int>(k));
 }
 
-int ProgramBuilder::bufferOf(BufferRole role) const { return cubejit::bufferOf(program_.buffers, role); }
+int ProgramBuilder::bufferOf(TensorId tensor) const { return bufferNamed(program_.buffers, toString(tensor)); }
 
 void ProgramBuilder::makeShared(int buffer, std::string name) {
-  program_.buffers[static_cast<std::size_t>(buffer)].role = BufferRole::kShared;
-  program_.buffers[static_cast<std::size_t>(buffer)].name = std::move(name);
+  Buffer& made = bufferAt(buffer);
+  made.use = Buffer::Use::kShared;
+  made.kept = false;
+  made.name = std::move(name);
 }
 
 void ProgramBuilder::movePhasesToFront(std::size_t first) {
@@ -166,9 +168,15 @@ void ProgramBuilder::movePhasesToFront(std::size_t first) {
               program_.phases.end());
 }
 
-int ProgramBuilder::addBuffer(std::string name, BufferRole role, std::int64_t bytes) {
-  program_.buffers.push_back(Buffer{std::move(name), role, bytes, {}});
+int ProgramBuilder::addBuffer(std::string name, Buffer::Use use, std::int64_t bytes) {
+  program_.buffers.push_back(Buffer{std::move(name), use, bytes, {}});
   return static_cast<int>(program_.buffers.size()) - 1;
+}
+
+int ProgramBuilder::addTensor(TensorId tensor, std::int64_t bytes) {
+  const int buffer = addBuffer(toString(tensor), isResult(tensor) ? Buffer::Use::kOutput : Buffer::Use::kInput, bytes);
+  bufferAt(buffer).kept = tensor == TensorId::kW;
+  return buffer;
 }
 
 int ProgramBuilder::addKernel(Kernel kernel) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "codegen/tile/program.h"
+#include "cubejit/problem.h"
 
 namespace cubejit {
 
@@ -29,7 +30,9 @@ class ProgramBuilder {
   /// Continues a program that is already there.
   explicit ProgramBuilder(TileProgram program);
 
-  int addBuffer(std::string name, BufferRole role, std::int64_t bytes);
+  int addBuffer(std::string name, Buffer::Use use, std::int64_t bytes);
+  /// An input or output by the name of the convolution's tensor; weights are kept.
+  int addTensor(TensorId tensor, std::int64_t bytes);
   Buffer& bufferAt(int buffer) { return program_.buffers[static_cast<std::size_t>(buffer)]; }
   int addKernel(Kernel kernel);  ///< index of an equal kernel if there is one
   const Kernel& kernelAt(int kernel) const { return program_.kernels[static_cast<std::size_t>(kernel)]; }
@@ -60,7 +63,7 @@ class ProgramBuilder {
   Phase& phase() { return program_.phases.back(); }
   TileProgram finish();
 
-  int bufferOf(BufferRole role) const;  ///< -1 if the program has none
+  int bufferOf(TensorId tensor) const;  ///< -1 if the program has none
   void makeShared(int buffer, std::string name);
   std::size_t phases() const { return program_.phases.size(); }
   /// The phases from index `first` on come before all others.

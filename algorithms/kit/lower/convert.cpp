@@ -391,7 +391,7 @@ class Converter {
   std::vector<Node> collected(Call call, int blockAxis, std::size_t last) {
     const Dimension run = dimension(blocks_.front(), last), across = dimension(blocks_.front(), across_);
     const int panel =
-        b_.addStream("panel", b_.addBuffer("panel", BufferRole::kPrivate, across.length * collectedPitch_));
+        b_.addStream("panel", b_.addBuffer("panel", Buffer::Use::kPrivate, across.length * collectedPitch_));
     const int within = b_.addAxis("run");
     for (std::int64_t j = 0; j < run_; ++j)
       b_.addStep(within, {{source_, j * run.fromStep * in()}, {panel, j * run.toStep * out()}});
@@ -439,8 +439,7 @@ void addConversion(ProgramBuilder& b, const Conversion& c, int lanes) {
   Converter(b, c, lanes).run();
 }
 
-TileProgram conversionProgram(const Problem& from, const Problem& to, TensorId t, BufferRole source, BufferRole sink,
-                              int lanes, bool streams) {
+TileProgram conversionProgram(const Problem& from, const Problem& to, TensorId t, int lanes, bool streams) {
   const DType fromType = formatOf(from, t).dtype, toType = formatOf(to, t).dtype;
   ProgramBuilder b(std::string("convert_") + toString(t) + "_" + toString(fromType) + "_" +
                    toString(formatOf(from, t).layout) + "_to_" + toString(toType) + "_" +
@@ -450,8 +449,8 @@ TileProgram conversionProgram(const Problem& from, const Problem& to, TensorId t
   const Element read = storedElement(fromType);
   const Element written = elementOf(rounds ? fromType : toType);
   Conversion c{"convert", indexMap(from, t), indexMap(to, t), read, written, -1, -1, streams};
-  c.source = b.addBuffer("from", source, formatBytes(from, t));
-  c.sink = b.addBuffer("to", sink, formatBytes(to, t));
+  c.source = b.addBuffer("from", Buffer::Use::kInput, formatBytes(from, t));
+  c.sink = b.addBuffer("to", Buffer::Use::kOutput, formatBytes(to, t));
   addConversion(b, c, lanes);
   return b.finish();
 }

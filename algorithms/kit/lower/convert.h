@@ -22,9 +22,8 @@ struct Conversion {
 /// Appends the phases. Elements of the target that stand for nothing are written as zero.
 void addConversion(ProgramBuilder& b, const Conversion& c, int lanes);
 
-/// A program that only converts: tensor `t` of one problem to the same tensor of another, which differ in its format only.
-/// `from` and `to` say which of the caller's tensors they are. `streams`: as in Conversion.
-TileProgram conversionProgram(const Problem& from, const Problem& to, TensorId t, BufferRole source, BufferRole sink,
-                              int lanes, bool streams = false);
+/// A program that only converts input `from`, tensor `t` of one problem, to output `to`, the same tensor of another, which differ in its format
+/// only. `streams`: as in Conversion.
+TileProgram conversionProgram(const Problem& from, const Problem& to, TensorId t, int lanes, bool streams = false);
 
 }  // namespace cubejit

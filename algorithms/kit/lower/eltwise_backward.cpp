@@ -40,9 +40,9 @@ TileProgram eltwiseBackwardProgram(const Problem& p, int lanes) {
   const Element from = storedElement(formatOf(p, TensorId::kDy).dtype),
                 result = storedElement(formatOf(p, TensorId::kY).dtype);
   const std::int64_t elements = formatBytes(p, TensorId::kDy) / elementBytes(from);
-  const int dy = b.addBuffer("dy", BufferRole::kDy, formatBytes(p, TensorId::kDy)),
-            y = b.addBuffer("y", BufferRole::kY, formatBytes(p, TensorId::kY)),
-            to = b.addBuffer("to", BufferRole::kDx, formatBytes(p, TensorId::kDy));
+  const int dy = b.addBuffer("from", Buffer::Use::kInput, formatBytes(p, TensorId::kDy)),
+            to = b.addBuffer("to", Buffer::Use::kOutput, formatBytes(p, TensorId::kDy)),
+            y = b.addBuffer("y", Buffer::Use::kInput, formatBytes(p, TensorId::kY));
   b.beginPhase("eltwise_backward");
   const int source = b.addStream("dy", dy), sink = b.addStream("to", to), results = b.addStream("y", y);
   const int pieces = b.addAxis("piece", 2);

@@ -12,7 +12,7 @@ namespace cubejit {
 /// Every rule that its slope breaks for the problem, each with its values; fine if it has one that can be read off y where dy lies as y does.
 Status slopeApplies(const Problem& problem);
 
-/// Reads dy and y, and writes what backward passes read in the place of dy, in its format, to a buffer of the role of dx.
+/// Reads inputs `from`, which is dy, and `y`, and writes what backward passes read in the place of dy, in its format, to output `to`.
 /// Precondition: slopeApplies().
 TileProgram eltwiseBackwardProgram(const Problem& problem, int lanes);
 

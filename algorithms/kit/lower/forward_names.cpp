@@ -28,8 +28,6 @@ TileProgram inForwardNames(TileProgram program, const Problem& problem) {
   program.name = problemLabel(problem, Pass::kY) + program.name.substr(std::min(adjoint.size(), program.name.size()));
   for (Buffer& buffer : program.buffers) {
     rename(buffer.name);
-    if (buffer.role == BufferRole::kDy) buffer.role = BufferRole::kX;
-    if (buffer.role == BufferRole::kDx) buffer.role = BufferRole::kY;
   }
   for (Kernel& kernel : program.kernels) {
     std::visit([](auto& k) { rename(k.label); }, kernel);

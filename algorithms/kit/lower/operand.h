@@ -65,7 +65,7 @@ struct Operand {
   /// From now on the microkernel reaches a private panel.
   void pack(ProgramBuilder& b, std::string name, const Pitches& pitches, std::int64_t bytes) {
     pitch = pitches;
-    panelBuffer = b.addBuffer(std::move(name), BufferRole::kPrivate, bytes);
+    panelBuffer = b.addBuffer(std::move(name), Buffer::Use::kPrivate, bytes);
   }
   /// The microkernel's stream.
   void addStream(ProgramBuilder& b, std::string name) {

@@ -16,7 +16,7 @@
 #include "algorithms/kit/lower/data_gradient.h"
 #include "algorithms/kit/lower/result_channels.h"
 #include "algorithms/kit/panel_pitch.h"
-#include "codegen/tile/buffer_of.h"
+#include "codegen/tile/caller_buffers.h"
 
 namespace cubejit {
 namespace {
@@ -52,19 +52,19 @@ class PostOpsFusion {
         to_(ResultChannels::of(problem)) {}
 
   Result<TileProgram> run(bool wide) {
-    y_ = bufferOf(p_.buffers, BufferRole::kY);
+    y_ = bufferNamed(p_.buffers, "y");
     if (y_ < 0 || taskless()) return std::move(p_);  // an empty batch
     p_.name += shortText(post_);
     if (wide) {
       source_ = y_;
-      p_.buffers[static_cast<std::size_t>(y_)].role = BufferRole::kShared;
+      p_.buffers[static_cast<std::size_t>(y_)].use = Buffer::Use::kShared;
       p_.buffers[static_cast<std::size_t>(y_)].name = "y_f32";
-      y_ = addBuffer("y", BufferRole::kY, formatBytes(problem_, TensorId::kY));
+      y_ = addBuffer("y", Buffer::Use::kOutput, formatBytes(problem_, TensorId::kY));
     }
-    if (post_.add) addBuffer("z", BufferRole::kZ, formatBytes(problem_, TensorId::kZ));
+    if (post_.add) p_.residual = {y_, addBuffer("z", Buffer::Use::kInput, formatBytes(problem_, TensorId::kZ))};
     if (post_.bias) {
-      bias_ = addBuffer("b", BufferRole::kB, formatBytes(problem_, TensorId::kB));
-      biases_ = addBuffer("biases", BufferRole::kShared, 0);
+      bias_ = addBuffer("b", Buffer::Use::kInput, formatBytes(problem_, TensorId::kB));
+      biases_ = addBuffer("biases", Buffer::Use::kShared, 0);
     }
     // How far cursors go behind a block's last channel is known when all have been seen.
     const TileProgram before = p_;
@@ -87,8 +87,8 @@ class PostOpsFusion {
   }
 
  private:
-  int addBuffer(std::string name, BufferRole role, std::int64_t bytes) {
-    p_.buffers.push_back(Buffer{std::move(name), role, bytes, {}});
+  int addBuffer(std::string name, Buffer::Use use, std::int64_t bytes) {
+    p_.buffers.push_back(Buffer{std::move(name), use, bytes, {}});
     return static_cast<int>(p_.buffers.size()) - 1;
   }
   int addKernel(Kernel kernel) {
@@ -277,7 +277,7 @@ class PostOpsFusion {
   }
 
   int scratchBuffer() {
-    if (scratchBuffer_ < 0) scratchBuffer_ = addBuffer("unfinished", BufferRole::kPrivate, 0);
+    if (scratchBuffer_ < 0) scratchBuffer_ = addBuffer("unfinished", Buffer::Use::kPrivate, 0);
     return scratchBuffer_;
   }
 

@@ -8,7 +8,6 @@
 
 #include "algorithms/kit/lower/convert.h"
 #include "algorithms/kit/reorder.h"
-#include "codegen/tile/coordinates.h"
 
 namespace cubejit {
 namespace {
@@ -30,11 +29,11 @@ TileProgram addStaging(TileProgram core, const Problem& problem, const TilingPla
   ProgramBuilder b(std::move(core));
   for (std::size_t i = 0; i < tensors.count; ++i) {
     const TensorId t = tensors.ids[i];
-    const int packed = b.bufferOf(roleOf(t));
+    const int packed = b.bufferOf(t);
     if (!isReordered(plan.reorders, t) || packed < 0 || (i > 0 && t == tensors.ids[i - 1])) continue;
     const DType kept = formatOf(inner, t).dtype;
     b.makeShared(packed, std::string(toString(t)) + "_" + toString(kept));
-    const int outside = b.addBuffer(toString(t), roleOf(t), formatBytes(problem, t));
+    const int outside = b.addTensor(t, formatBytes(problem, t));
     const bool result = isResult(t);
     const DType given = formatOf(problem, t).dtype;
     const IndexMap core = coreMap(problem, inner, plan, t);

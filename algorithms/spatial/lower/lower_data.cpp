@@ -28,9 +28,9 @@ class Lowering {
   }
 
   TileProgram run() {
-    dy_ = Operand(g_.operand, b_.addBuffer("dy", BufferRole::kDy, g_.operand.span));
-    weightBuffer_ = b_.addBuffer("w", BufferRole::kW, g_.weightBytes);
-    resultBuffer_ = b_.addBuffer("dx", BufferRole::kDx, g_.result.bytes);
+    dy_ = Operand(g_.operand, b_.addTensor(TensorId::kDy, g_.operand.span));
+    weightBuffer_ = b_.addTensor(TensorId::kW, g_.weightBytes);
+    resultBuffer_ = b_.addTensor(TensorId::kDx, g_.result.bytes);
     if (g_.hasGaps) addZeroPhase(b_, resultBuffer_, g_.result.bytes, shape_.lanes);
     if (shape_.phases.empty()) return b_.finish();
     packWeights();
@@ -60,7 +60,7 @@ class Lowering {
 
   void packWeights() {
     packedBuffer_ =
-        b_.addBuffer("packed_w", BufferRole::kShared, g_.view.groups * shape_.channelBlocks * shape_.blockBytes());
+        b_.addBuffer("packed_w", Buffer::Use::kShared, g_.view.groups * shape_.channelBlocks * shape_.blockBytes());
     b_.beginPhase("pack_weights");
     const int src = b_.addStream("w", weightBuffer_), dst = b_.addStream("packed", packedBuffer_);
     const int groups =
@@ -98,7 +98,8 @@ class Lowering {
       dy_.pack(b_, "panel_dy", p, p.d * axes_[0].panelOperands);
     }
     const SpatialPitches pitch = pitches();
-    const int rowBuffer = direct ? -1 : b_.addBuffer("row_dx", BufferRole::kPrivate, plan_.registerH * pitch.resultRow);
+    const int rowBuffer =
+        direct ? -1 : b_.addBuffer("row_dx", Buffer::Use::kPrivate, plan_.registerH * pitch.resultRow);
     b_.beginPhase("multiply");
     const int a = b_.addStream("a", packedBuffer_);
     dy_.addStream(b_, "b");

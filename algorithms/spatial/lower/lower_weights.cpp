@@ -29,10 +29,10 @@ class Lowering {
         dw_(weightOrder(problem, TensorId::kDw)) {}
 
   TileProgram run() {
-    const int x = b_.addBuffer("x", BufferRole::kX, v_.bigIsX ? v_.big.span : v_.small.span);
-    const int dy = b_.addBuffer("dy", BufferRole::kDy, v_.bigIsX ? v_.small.span : v_.big.span);
+    const int x = b_.addTensor(TensorId::kX, v_.bigIsX ? v_.big.span : v_.small.span);
+    const int dy = b_.addTensor(TensorId::kDy, v_.bigIsX ? v_.small.span : v_.big.span);
     const std::int64_t pairs = v_.groups * v_.small.channels * v_.big.channels;
-    const int dw = b_.addBuffer("dw", BufferRole::kDw, dw_.bytes);
+    const int dw = b_.addTensor(TensorId::kDw, dw_.bytes);
     pixels_ = makePixelBlocks(v_, plan_.reduction, plan_.reductionParts);
     if (pixels_.blocks.empty() || pairs == 0) {
       addZeroPhase(b_, dw, dw_.bytes, lanes_);
@@ -40,7 +40,7 @@ class Lowering {
     }
     splits_ = std::clamp<std::int64_t>(plan_.reductionParts, 1, static_cast<std::int64_t>(pixels_.blocks.size()));
     const std::int64_t bytes = inLanes(dw_.bytes);
-    const int scratch = b_.addBuffer("dw_acc", BufferRole::kShared, splits_ * bytes);
+    const int scratch = b_.addBuffer("dw_acc", Buffer::Use::kShared, splits_ * bytes);
     big_ = Operand(v_.big, v_.bigIsX ? x : dy);
     small_ = Operand(v_.small, v_.bigIsX ? dy : x);
     multiplyPhase(scratch, bytes);

@@ -165,7 +165,7 @@ class Passes {
 }  // namespace
 
 int PassRoom::coefficients() {
-  if (constants_ < 0) constants_ = b_.addBuffer("coefficients", BufferRole::kConstant, 0);
+  if (constants_ < 0) constants_ = b_.addBuffer("coefficients", Buffer::Use::kConstant, 0);
   if (coefficients_ < 0) coefficients_ = b_.addStream("coefficients", constants_);
   return coefficients_;
 }
@@ -181,7 +181,7 @@ std::int64_t PassRoom::place(const Matrix& matrix) {
 }
 
 int PassRoom::temporary(std::size_t index, std::int64_t bytes) {
-  if (buffers_[index] < 0) buffers_[index] = b_.addBuffer("box" + std::to_string(index), BufferRole::kPrivate, 0);
+  if (buffers_[index] < 0) buffers_[index] = b_.addBuffer("box" + std::to_string(index), Buffer::Use::kPrivate, 0);
   std::int64_t& size = b_.bufferAt(buffers_[index]).bytes;
   size = std::max(size, bytes);
   if (temporaries_[index] < 0) temporaries_[index] = b_.addStream("box" + std::to_string(index), buffers_[index]);

@@ -49,16 +49,17 @@ class Lowering {
   }
 
   TileProgram run() {
-    operandBuffer_ = b_.addBuffer("dy", BufferRole::kDy, g_.operand.span);
-    weights_ = b_.addBuffer("w", BufferRole::kW, g_.weightBytes);
-    resultBuffer_ = b_.addBuffer("dx", BufferRole::kDx, g_.result.bytes);
+    operandBuffer_ = b_.addTensor(TensorId::kDy, g_.operand.span);
+    weights_ = b_.addTensor(TensorId::kW, g_.weightBytes);
+    resultBuffer_ = b_.addTensor(TensorId::kDx, g_.result.bytes);
     const bool inTask = plan_.perTask;
     const std::int64_t held = inTask ? 1 : g_.view.groups * blocks_;
-    const BufferRole filters = inTask ? BufferRole::kPrivate : BufferRole::kShared,
-                     patches = inTask ? BufferRole::kShared : BufferRole::kPrivate;
-    packed_ = inTask ? b_.addBuffer("packed_w", BufferRole::kShared, g_.view.groups * blocks_ * packing_.blockBytes(g_))
-                     : b_.addBuffer("packed_w", BufferRole::kPrivate,
-                                    channelsOfPack(g_, packing_) * packing_.reducedPitch(g_));
+    const Buffer::Use filters = inTask ? Buffer::Use::kPrivate : Buffer::Use::kShared,
+                      patches = inTask ? Buffer::Use::kShared : Buffer::Use::kPrivate;
+    packed_ =
+        inTask
+            ? b_.addBuffer("packed_w", Buffer::Use::kShared, g_.view.groups * blocks_ * packing_.blockBytes(g_))
+            : b_.addBuffer("packed_w", Buffer::Use::kPrivate, channelsOfPack(g_, packing_) * packing_.reducedPitch(g_));
     filters_ = b_.addBuffer("filter", filters, held * filterBytes());
     data_ = b_.addBuffer("data", patches, (inTask ? g_.view.groups : 1) * dataBytes());
     if (inTask) {
@@ -157,7 +158,7 @@ class Lowering {
     b_.beginPhase("winograd");
     room_.enterPhase();
     const bool inTask = plan_.perTask;
-    const int productBuffer = b_.addBuffer("products", BufferRole::kPrivate, box_.points() * productPoint_);
+    const int productBuffer = b_.addBuffer("products", Buffer::Use::kPrivate, box_.points() * productPoint_);
     const int a = b_.addStream("data", data_), filter = b_.addStream("filter", filters_),
               c = b_.addStream("products", productBuffer), products = b_.addStream("products_in", productBuffer),
               dx = b_.addStream("dx", resultBuffer_);

@@ -62,13 +62,13 @@ class Lowering {
   }
 
   TileProgram run() {
-    const int x = b_.addBuffer("x", BufferRole::kX, v_.bigIsX ? v_.big.span : v_.small.span);
-    const int dy = b_.addBuffer("dy", BufferRole::kDy, v_.bigIsX ? v_.small.span : v_.big.span);
+    const int x = b_.addTensor(TensorId::kX, v_.bigIsX ? v_.big.span : v_.small.span);
+    const int dy = b_.addTensor(TensorId::kDy, v_.bigIsX ? v_.small.span : v_.big.span);
     bigBuffer_ = v_.bigIsX ? x : dy;
     smallBuffer_ = v_.bigIsX ? dy : x;
-    taps_.dwBuffer = b_.addBuffer("dw", BufferRole::kDw, taps_.dw.bytes);
-    const BufferRole accumulators = plan_.bufferC ? BufferRole::kPrivate : BufferRole::kShared,
-                     panels = plan_.bufferC ? BufferRole::kShared : BufferRole::kPrivate;
+    taps_.dwBuffer = b_.addTensor(TensorId::kDw, taps_.dw.bytes);
+    const Buffer::Use accumulators = plan_.bufferC ? Buffer::Use::kPrivate : Buffer::Use::kShared,
+                      panels = plan_.bufferC ? Buffer::Use::kShared : Buffer::Use::kPrivate;
     const std::int64_t copies = plan_.bufferC ? 1 : v_.groups, held = plan_.bufferC ? v_.groups : 1;
     sumsBuffer_ = b_.addBuffer("point_sums", accumulators, splits_ * copies * heldLanes_ * laneSums());
     taps_.scratchBuffer = b_.addBuffer("tap_sums", accumulators, copies * heldLanes_ * laneTaps());

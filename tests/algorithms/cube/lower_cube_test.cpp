@@ -54,7 +54,7 @@ Status runCompiled(TileProgram tile, const Machine& host, Arrays& arrays) {
       static_cast<char*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64)), &std::free);
   std::memset(workspace.get(), 0x77, bytes);
   const ParallelFor alone;
-  compiled->launch->run(arrays.tensors(), workspace.get(), Team{2, alone, false, 0});
+  compiled->launch->run(compiled->binding.bind(arrays.tensors()), nullptr, workspace.get(), Team{2, alone, false, 0});
   return Unit{};
 }
 

@@ -80,7 +80,7 @@ TEST(DirectWeights, ProgramsHaveNoAccumulatorsInMemory) {
     const Result<TileProgram> program = lower(p, plan, machine);
     ASSERT_TRUE(program.ok()) << program.error().message;
     EXPECT_TRUE(std::none_of(program->buffers.begin(), program->buffers.end(),
-                             [](const Buffer& b) { return b.role == BufferRole::kShared; }));
+                             [](const Buffer& b) { return b.use == Buffer::Use::kShared; }));
     EXPECT_EQ(program->phases.size(), 1U) << "nothing is unpacked";
   }
 }

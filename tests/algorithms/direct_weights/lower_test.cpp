@@ -74,7 +74,7 @@ TEST(LowerWeights, PairsOfImagesHaveNoOddOnesOut) {
     }
     EXPECT_EQ(odd > 0, images == 1);
     for (const Buffer& buffer : program->buffers) {
-      if (buffer.role == BufferRole::kPrivate) panels[images - 1] += buffer.bytes;
+      if (buffer.use == Buffer::Use::kPrivate) panels[images - 1] += buffer.bytes;
     }
   }
   EXPECT_GT(panels[0], 0);

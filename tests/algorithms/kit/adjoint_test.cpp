@@ -58,14 +58,12 @@ TEST(Adjoint, PlansAndProgramsOfForwardNameItsTensors) {
     const auto program = lower(p, choice->plan, machine);
     ASSERT_TRUE(program.ok()) << program.error().message;
     for (const Buffer& buffer : program->buffers) {
-      EXPECT_NE(buffer.role, BufferRole::kDy) << buffer.name;
-      EXPECT_NE(buffer.role, BufferRole::kDx) << buffer.name;
-      if (buffer.role == BufferRole::kX) {
-        EXPECT_EQ(buffer.name, "x");
-      }
-      if (buffer.role == BufferRole::kY) {
-        EXPECT_EQ(buffer.name, "y");
-      }
+      const auto tensor = tensorNamed(buffer.boundName());
+      EXPECT_EQ(tensor.has_value(), buffer.isCallers()) << buffer.name;
+      EXPECT_NE(tensor, TensorId::kDy);
+      EXPECT_NE(tensor, TensorId::kDx);
+      EXPECT_EQ(buffer.use == Buffer::Use::kOutput, tensor == TensorId::kY) << buffer.name;
+      EXPECT_EQ(buffer.kept, tensor == TensorId::kW) << buffer.name;
     }
     EXPECT_EQ(program->name.substr(0, 2), "y_");
   }

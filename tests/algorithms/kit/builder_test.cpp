@@ -35,7 +35,7 @@ TEST(ProgramBuilder, StoresEqualKernelsAndListsOnce) {
 TEST(ProgramBuilder, DealsAreContiguousNearlyEqualAndComplete) {
   ProgramBuilder b("p");
   b.beginPhase("work");
-  const int stream = b.addStream("s", b.addBuffer("x", BufferRole::kX, 400));
+  const int stream = b.addStream("s", b.addTensor(TensorId::kX, 400));
   const int axis = b.addUniformAxis("rows", 10, {{stream, 40}});
   const int partition = b.addPartition("cores", axis, 3);
   const Axis& source = b.phase().axes[static_cast<std::size_t>(axis)];
@@ -51,7 +51,7 @@ TEST(ProgramBuilder, DealsAreContiguousNearlyEqualAndComplete) {
 
 TEST(ProgramBuilder, FoldsEvenStepsOfTheInnermostAxisOnly) {
   ProgramBuilder b("p");
-  const int x = b.addBuffer("x", BufferRole::kX, 4000);
+  const int x = b.addTensor(TensorId::kX, 4000);
   b.beginPhase("work");
   const int stream = b.addStream("s", x);
   const int outer = b.addUniformAxis("outer", 4, {{stream, 400}});
@@ -100,7 +100,7 @@ TEST(ProgramBuilder, RunsAreTheStepsThatWereAdded) {
   for (int i = 0; i < 3000; ++i) {
     ProgramBuilder b("p");
     b.beginPhase("work");
-    const int x = b.addBuffer("x", BufferRole::kX, 4000);
+    const int x = b.addTensor(TensorId::kX, 4000);
     const std::array<int, 2> streams{b.addStream("s", x), b.addStream("t", x)};
     const int axis = b.addAxis("axis", 2);
     std::vector<Added> all;
@@ -157,7 +157,7 @@ TEST(ProgramBuilder, RunsAreTheStepsThatWereAdded) {
 TEST(ProgramBuilder, LongAxesTakeNoLongerThanShortOnes) {
   ProgramBuilder b("p");
   b.beginPhase("work");
-  const int stream = b.addStream("s", b.addBuffer("x", BufferRole::kX, std::int64_t{1} << 40));
+  const int stream = b.addStream("s", b.addTensor(TensorId::kX, std::int64_t{1} << 40));
   const int axis = b.addAxis("axis");
   b.addSteps(axis, std::int64_t{1} << 30, {}, {{stream, 64}}, 0);
   Call call;

@@ -44,13 +44,9 @@ void converts(Problem from, Problem to, TensorId t, const TensorFormat& source, 
       wanted(static_cast<std::size_t>(formatBytes(to, t)));
   encodeTensor(from, t, plain, memory.data());
   encodeTensor(to, t, plain, wanted.data());
-  Tensors tensors;
-  tensors.dy = memory.data();
   for (const auto& [lanes, streams] : {std::pair{8, false}, {16, false}, {8, true}, {16, true}}) {
     std::vector<char> got(wanted.size(), '\x5a');
-    tensors.dx = got.data();
-    const auto done =
-        interpret(conversionProgram(from, to, t, BufferRole::kDy, BufferRole::kDx, lanes, streams), tensors);
+    const auto done = interpret(conversionProgram(from, to, t, lanes, streams), {memory.data(), got.data()});
     ASSERT_TRUE(done.ok()) << done.error().message;
     ASSERT_EQ(std::memcmp(got.data(), wanted.data(), got.size()), 0)
         << toString(t) << " " << toString(source.dtype) << " " << toString(source.layout) << " to "
@@ -88,7 +84,7 @@ TEST(Convert, RunsOfPieces) {
     Problem to = from;
     from.formats[static_cast<std::size_t>(TensorId::kX)] = TensorFormat{DType::kF32, Layout::kNcdhw, {}};
     to.formats[static_cast<std::size_t>(TensorId::kX)] = TensorFormat{DType::kF16, Layout::kNdhwc, {}};
-    const auto program = conversionProgram(from, to, TensorId::kX, BufferRole::kDy, BufferRole::kDx, 16);
+    const auto program = conversionProgram(from, to, TensorId::kX, 16);
     const Status status = verify(program);
     EXPECT_TRUE(status.ok()) << status.error().message;
     std::set<std::int64_t> targets;
@@ -118,11 +114,7 @@ TEST(Convert, WhatIsReadAsHf32IsRounded) {
     to.formats[static_cast<std::size_t>(TensorId::kDy)] = TensorFormat{DType::kF32, Layout::kNcdhw, {}, 0};
     std::vector<float> values(static_cast<std::size_t>(plainElements(from, TensorId::kDy)), 1.2345678F),
         got(values.size());
-    Tensors tensors;
-    tensors.dy = values.data();
-    tensors.dx = got.data();
-    const auto done =
-        interpret(conversionProgram(from, to, TensorId::kDy, BufferRole::kDy, BufferRole::kDx, 8), tensors);
+    const auto done = interpret(conversionProgram(from, to, TensorId::kDy, 8), {values.data(), got.data()});
     ASSERT_TRUE(done.ok()) << done.error().message;
     EXPECT_EQ(got, std::vector<float>(got.size(), toHf32(1.2345678F, mantissa)));
   }

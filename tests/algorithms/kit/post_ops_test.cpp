@@ -10,11 +10,11 @@
 
 #include "algorithms/kit/lower/result_channels.h"
 #include "algorithms/lower.h"
-#include "codegen/tile/coordinates.h"
 #include "codegen/tile/verify.h"
 #include "codegen/tile/walk.h"
 #include "runtime/verify/random_problem.h"
 #include "tests/support/verify_plan.h"
+#include "tiling/coordinates.h"
 #include "tiling/planner.h"
 
 namespace cubejit {
@@ -64,7 +64,7 @@ TEST(PostOpsPass, StoresYByKernelsWithPostOpsAlone) {
       walkCalls(phase, [&](const CallSite& site) {
         const Kernel& kernel = program->kernels[static_cast<std::size_t>(site.variant->kernel)];
         const int buffer = phase.streams[static_cast<std::size_t>(site.call->c)].buffer;
-        const bool stores = program->buffers[static_cast<std::size_t>(buffer)].role == BufferRole::kY;
+        const bool stores = program->buffers[static_cast<std::size_t>(buffer)].use == Buffer::Use::kOutput;
         EXPECT_EQ(postOpsOf(kernel) == p.postOps, stores) << site.call->name << "\n" << toFlags(p);
         (std::holds_alternative<Contract>(kernel) ? fused : behind) += stores ? 1 : 0;
         return true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides the words. Coordinates are those of the example call; how they move with a loop is said as a multiple of its index.
-#include "codegen/explain.h"
+#include "runtime/dump/explain.h"
 
 #include <algorithm>
 #include <array>
@@ -137,7 +137,7 @@ std::string text(const KernelStory& s, const Touch& touch) {
     return p.buffer < 0 ? "" : bufferOf(s, p.buffer).name + "+" + std::to_string(p.offset);
   }
   const Buffer& buffer = bufferOf(s, touch.buffer);
-  const TensorAxes axes = axesOf(s.problem, *tensorOf(buffer.role));
+  const TensorAxes axes = axesOf(s.problem, *tensorNamed(buffer.boundName()));
   // A loop that changes several coordinates at once wraps around in memory: no multiple of its index says where.
   const auto wraps = [&](int loop) {
     return std::count_if(touch.moves.begin(), touch.moves.end(), [&](const auto& m) { return m.loop == loop; }) > 1;
@@ -235,5 +235,7 @@ std::vector<std::string> headLines(const KernelStory& s) {
   for (const std::string& line : loopLines(s)) out.push_back("loop " + line);
   return out;
 }
+
+ListingNotes notesOf(const KernelStory& story) { return {&story.vector, headLines(story), phrases(story)}; }
 
 }  // namespace cubejit

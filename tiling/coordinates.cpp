@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides how a map is inverted: its digits, largest distance first, each take their part of the offset.
-#include "codegen/tile/coordinates.h"
+#include "tiling/coordinates.h"
 
 #include <algorithm>
 #include <vector>
@@ -9,21 +9,6 @@
 #include "cubejit/index_map.h"
 
 namespace cubejit {
-
-std::optional<TensorId> tensorOf(BufferRole role) {
-  switch (role) {
-    case BufferRole::kDy: return TensorId::kDy;
-    case BufferRole::kX: return TensorId::kX;
-    case BufferRole::kW: return TensorId::kW;
-    case BufferRole::kDx: return TensorId::kDx;
-    case BufferRole::kDw: return TensorId::kDw;
-    case BufferRole::kDb: return TensorId::kDb;
-    case BufferRole::kY: return TensorId::kY;
-    case BufferRole::kB: return TensorId::kB;
-    case BufferRole::kZ: return TensorId::kZ;
-    default: return std::nullopt;
-  }
-}
 
 TensorAxes axesOf(const Problem& problem, TensorId tensor) {
   TensorAxes axes;

@@ -2,7 +2,7 @@
 //
 // Decides which questions are asked about an address: each of its lanes, and lane 0 one iteration on in each loop that moves it.
 // All kernels' questions are answered together, since each walk over the program costs as much as its calls.
-#include "codegen/annotate.h"
+#include "runtime/dump/annotate.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -16,8 +16,6 @@
 
 namespace cubejit {
 namespace {
-
-bool isTensorRole(BufferRole role) { return tensorOf(role).has_value(); }
 
 bool isScalarAccess(VOp op) {
   return op == VOp::kBroadcast || op == VOp::kFmaBroadcast || op == VOp::kDotBroadcast || op == VOp::kPrefetch;
@@ -88,7 +86,7 @@ class Annotator {
     return place;
   }
 
-  bool isTensor(const Place& place) const { return place.buffer >= 0 && isTensorRole(roleOf(place.buffer)); }
+  bool isTensor(const Place& place) const { return place.buffer >= 0 && bufferAt(place.buffer).isCallers(); }
 
   // What the bytes mean: where they came from if they are read, where they go if they are results. A move may bring sums on their
   // way to a tensor, or weights into a packed buffer: then the other direction knows.
@@ -107,11 +105,12 @@ class Annotator {
     return isTensor(first) || (first.buffer < 0 && !isTensor(second)) ? first : second;
   }
 
-  BufferRole roleOf(int buffer) const { return p_.buffers[static_cast<std::size_t>(buffer)].role; }
+  const Buffer& bufferAt(int buffer) const { return p_.buffers[static_cast<std::size_t>(buffer)]; }
 
   std::optional<Coordinates> coordinatesAt(const Place& place) const {
     if (!isTensor(place)) return std::nullopt;
-    return elementAt(problem_, *tensorOf(roleOf(place.buffer)), place.offset);
+    const auto tensor = tensorNamed(bufferAt(place.buffer).name);
+    return tensor ? elementAt(problem_, *tensor, place.offset) : std::nullopt;
   }
 
   void visit(std::size_t kernel, Annotation& a, bool answered) {

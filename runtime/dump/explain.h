@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "codegen/annotate.h"
+#include "codegen/listing.h"
+#include "runtime/dump/annotate.h"
 
 namespace cubejit {
 
@@ -30,5 +31,8 @@ std::vector<std::string> loopLines(const KernelStory& story);
 
 /// The lines a listing begins with: what the kernel is, the example call, its accumulators and its loops.
 std::vector<std::string> headLines(const KernelStory& story);
+
+/// Notes with all that is known of a kernel.
+ListingNotes notesOf(const KernelStory& story);
 
 }  // namespace cubejit

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <optional>
 
-#include "codegen/tile/program.h"
 #include "cubejit/problem.h"
 
 namespace cubejit {
@@ -21,19 +20,6 @@ struct TensorAxes {
   std::array<const char*, kCoordinates> names{};
   Coordinates extent{};  ///< elements
 };
-
-/// The tensor that a buffer of this role is; nothing for workspace and constants.
-std::optional<TensorId> tensorOf(BufferRole role);
-constexpr BufferRole roleOf(TensorId t) { return static_cast<BufferRole>(t); }
-static_assert(static_cast<int>(BufferRole::kDy) == static_cast<int>(TensorId::kDy) &&
-              static_cast<int>(BufferRole::kX) == static_cast<int>(TensorId::kX) &&
-              static_cast<int>(BufferRole::kW) == static_cast<int>(TensorId::kW) &&
-              static_cast<int>(BufferRole::kDx) == static_cast<int>(TensorId::kDx) &&
-              static_cast<int>(BufferRole::kDw) == static_cast<int>(TensorId::kDw) &&
-              static_cast<int>(BufferRole::kDb) == static_cast<int>(TensorId::kDb) &&
-              static_cast<int>(BufferRole::kY) == static_cast<int>(TensorId::kY) &&
-              static_cast<int>(BufferRole::kB) == static_cast<int>(TensorId::kB) &&
-              static_cast<int>(BufferRole::kZ) == static_cast<int>(TensorId::kZ));
 
 TensorAxes axesOf(const Problem& problem, TensorId tensor);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "codegen/annotate.h"
+#include "runtime/dump/annotate.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,12 +7,12 @@
 #include "algorithms/lower.h"
 #include "codegen/backend.h"
 #include "codegen/disassemble.h"
-#include "codegen/explain.h"
 #include "codegen/listing.h"
 #include "codegen/vector/legalize.h"
 #include "codegen/vector/print.h"
 #include "codegen/vectorize.h"
 #include "cubejit/index_map.h"
+#include "runtime/dump/explain.h"
 #include "tests/support/plan_fields.h"
 #include "tiling/planner.h"
 
@@ -83,7 +83,7 @@ TEST(Annotate, EveryOperandOfAContractIsAnElement) {
     }
     EXPECT_GT(touched, a.accumulators.size());
     for (const AccumulatorFact& acc : a.accumulators) {
-      EXPECT_EQ(e.tile.buffers[static_cast<std::size_t>(acc.result.buffer)].role, BufferRole::kDx);
+      EXPECT_EQ(e.tile.buffers[static_cast<std::size_t>(acc.result.buffer)].boundName(), "dx");
       EXPECT_EQ(acc.result.lanes, isa.lanes());
       EXPECT_EQ(acc.result.laneAxis, 1) << "lanes are channels";
     }

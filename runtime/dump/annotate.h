@@ -8,12 +8,12 @@
 #include <optional>
 #include <vector>
 
-#include "codegen/tile/coordinates.h"
 #include "codegen/tile/origin.h"
 #include "codegen/tile/program.h"
 #include "codegen/vector/program.h"
 #include "codegen/vector/trace.h"
 #include "cubejit/problem.h"
+#include "tiling/coordinates.h"
 
 namespace cubejit {
 
