@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Decides how cubejit is compared with oneDNN and PyTorch: the same problem goes through each in turn, several rounds,
+"""Decides how cubejit is compared with oneDNN, PyTorch and ONNX Runtime: the same problem goes through each in turn, several rounds,
 threads pinned, and the best round of each counts. Writes every measurement as JSON.
-Leaves the measuring to `cubejit bench`, peer_onednn and peer_torch.py, tables and the page to peers_report.py."""
+Leaves the measuring to `cubejit bench`, peer_onednn, peer_torch.py and peer_onnxruntime.py, tables and the page to peers_report.py."""
 import argparse
 import ctypes
 import json
 import os
 import pathlib
+import shlex
 import subprocess
 import sys
 import threading
@@ -17,6 +18,17 @@ import peers_report
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 OURS = "cubejit"
+PYTHON = "/usr/bin/python3"
+
+
+def absence(name, command):
+    """Why a peer cannot be measured here; nothing if it can."""
+    if name == "onednn":
+        return "" if pathlib.Path(command[0]).exists() else f"{command[0]} is not built"
+    modules = {"torch": ["torch"], "onnxruntime": ["onnxruntime", "onnx"]}[name]
+    look = "import importlib.util, sys; sys.exit(' and '.join(m for m in sys.argv[1:] if not importlib.util.find_spec(m)))"
+    missing = subprocess.run([PYTHON, "-c", look, *modules], stderr=subprocess.PIPE, text=True).stderr.strip()
+    return f"{PYTHON} has no {missing}" if missing else ""
 
 
 class Peer:
@@ -93,32 +105,42 @@ def main():
     parser.add_argument("suite", type=pathlib.Path, help="a file of bench/shapes/")
     parser.add_argument("--output", type=pathlib.Path, required=True, help="writes OUTPUT.json, OUTPUT.md, OUTPUT.html")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/bench")
-    parser.add_argument("--gradients", default="dx,dw", help="passes: of y, dx, dw, dw+db")
+    parser.add_argument("--gradients", default="dx,dw", help="passes: of y, dx, dw, dw+db; ONNX Runtime has y alone")
     parser.add_argument("--dtype", default="f32", choices=["f32", "bf16", "f16"])
     parser.add_argument("--layouts", default="ndhwc,ncdhw", help="everyone's; oneDNN also takes the one it likes")
     parser.add_argument("--own-layouts", default="ndc1hwc16",
                         help="further ones of ours; for images ndc1hwc16 is the nChw16c that oneDNN likes best")
-    parser.add_argument("--peers", default="onednn,torch")
+    parser.add_argument("--peers", help="of onednn, torch, onnxruntime; default: those that are here")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--isa", default="", help="ours; default: the best this machine has")
     parser.add_argument("--keep-weights", action="store_true", help="ours packs the weights of y and dx outside what is measured, as oneDNN does")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--milliseconds", type=float, default=100, help="per peer, problem, gradient, layout and round")
     parser.add_argument("--match", default="", help="only problems whose name contains this")
+    parser.add_argument("--every", type=int, default=1, help="of those every such, from the first on: a sample of a suite of many geometries")
     options = parser.parse_args()
 
     problems = [json.loads(line) for line in options.suite.read_text().splitlines() if line.strip()]
-    problems = [p for p in problems if options.match in p["name"]]
+    problems = [p for p in problems if options.match in p["name"]][::options.every]
     if not problems:
         sys.exit("compare_peers.py: no problem matches")
     gradients, layouts = options.gradients.split(","), options.layouts.split(",")
     our_layouts = layouts + [layout for layout in options.own_layouts.split(",") if layout]
     # Unpinned, the peers' threads share a core at times and their numbers mean nothing.
     environment = dict(os.environ, OMP_PROC_BIND="close", OMP_PLACES="cores", OMP_NUM_THREADS=str(options.threads))
+    script = lambda name: [PYTHON, str(ROOT / "bench" / name)]
     commands = {"onednn": ([str(options.build / "bench/peer_onednn")], ["any"] + layouts),
-                "torch": (["/usr/bin/python3", str(ROOT / "bench/peer_torch.py")], layouts)}
-    peers = [Peer(name, *commands[name], gradients, options.dtype, options.milliseconds, environment)
-             for name in options.peers.split(",") if name]
+                "torch": (script("peer_torch.py"), layouts), "onnxruntime": (script("peer_onnxruntime.py"), layouts)}
+    peers = []
+    for name in commands if options.peers is None else filter(None, options.peers.split(",")):
+        if name not in commands:
+            sys.exit(f"compare_peers.py: no peer is called {name}; there are {', '.join(commands)}")
+        if missing := absence(name, commands[name][0]):
+            print(f"compare_peers.py: without {name}: {missing} (tools/setup.sh peers)", file=sys.stderr)
+            if options.peers is not None:
+                sys.exit(1)
+        else:
+            peers.append(Peer(name, *commands[name], gradients, options.dtype, options.milliseconds, environment))
 
     flags = (["--isa", options.isa] if options.isa else []) + (["--keep-weights"] if options.keep_weights else [])
     records = []
@@ -135,7 +157,7 @@ def main():
         if "gflops" in record:
             record["bytes"] = bytes_of(sizes[record["name"]], record["gradient"], options.dtype)
     document = {"schema": "cubejit-compare/2", "suite": options.suite.name, "dtype": options.dtype,
-                "command": "bench/compare_peers.py " + " ".join(sys.argv[1:]), "threads": options.threads,
+                "command": "bench/compare_peers.py " + shlex.join(sys.argv[1:]), "threads": options.threads,
                 "rounds": options.rounds, "copy_gbytes": copy_bandwidth(options.threads),
                 "peak_gflops": max((r.get("peak_gflops", 0) for r in records), default=0), "records": records}
     document["geometric_mean_ratio"] = peers_report.summary(document)

@@ -4,6 +4,8 @@
 // layout on standard output. Weights are always in the layout oneDNN likes best and their conversion is not counted, nor
 // is that of activations in layout "any": its numbers are upper bounds.
 // Leaves pinning and interleaving to compare_peers.py.
+#include <time.h>
+
 #include <algorithm>
 #include <chrono>
 #include <iostream>
@@ -142,20 +144,36 @@ Prepared prepare(const PeerProblem& p, const std::string& gradient, const std::s
   return prepared;
 }
 
-/// Nanoseconds of each run, ascending: at least 5 runs and `milliseconds` in all, after two to warm up.
-std::vector<double> sample(const Prepared& prepared, dnnl::stream& stream, double milliseconds) {
-  std::vector<double> samples;
+/// Nanoseconds of each run, ascending.
+struct Samples {
+  std::vector<double> wall, cpu;
+};
+
+/// Of all threads of the process.
+double cpuNs() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
+}
+
+/// At least 5 runs and `milliseconds` in all, after two to warm up.
+Samples sample(const Prepared& prepared, dnnl::stream& stream, double milliseconds) {
+  Samples samples;
   double total = 0;
   for (int run = -2; run < 5 || (total < milliseconds * 1e6 && run < 500); ++run) {
+    const double busy = cpuNs();
     const auto begin = std::chrono::steady_clock::now();
     prepared.primitive.execute(stream, prepared.arguments);
     stream.wait();
     const double ns = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count();
+    const double cpu = cpuNs() - busy;
     if (run < 0) continue;
-    samples.push_back(ns);
+    samples.wall.push_back(ns);
+    samples.cpu.push_back(cpu);
     total += ns;
   }
-  std::sort(samples.begin(), samples.end());
+  std::sort(samples.wall.begin(), samples.wall.end());
+  std::sort(samples.cpu.begin(), samples.cpu.end());
   return samples;
 }
 
@@ -168,11 +186,12 @@ nlohmann::json measure(const PeerProblem& p, const std::string& gradient, const 
   try {
     const Prepared prepared = prepare(p, gradient, layout, type, engine, stream);
     const auto samples = sample(prepared, stream, milliseconds);
-    const double flops = flopsOf(p), median = samples[samples.size() / 2];
+    const double flops = flopsOf(p), median = samples.wall[samples.wall.size() / 2];
     line.update({{"implementation", prepared.implementation},
                  {"ns_median", median},
-                 {"ns_min", samples.front()},
-                 {"samples", samples.size()},
+                 {"ns_min", samples.wall.front()},
+                 {"cpu_ns_median", samples.cpu[samples.cpu.size() / 2]},
+                 {"samples", samples.wall.size()},
                  {"flops", flops},
                  {"gflops", flops / median}});
   } catch (const dnnl::error& error) {

@@ -9,7 +9,7 @@ import math
 import pathlib
 
 OURS = "cubejit"
-COLOURS = {OURS: "#0b6fb8", "onednn": "#c9571b", "torch": "#7a7f87"}
+COLOURS = {OURS: "#0b6fb8", "onednn": "#c9571b", "torch": "#7a7f87", "onnxruntime": "#3f8f4f"}
 KINDS = ("best", "plain")
 PLAIN = "ncdhw"
 
@@ -19,17 +19,20 @@ def geometric_mean(values):
 
 
 class Rates:
-    """The best rate of each (who, kind), kinds being any layout, plain tensors, for each (problem, gradient); GFLOP/s."""
+    """The best rate of each (who, kind), kinds being any layout, plain tensors, for each (problem, gradient); GFLOP/s of the time on the wall,
+    or of the processors' as far as records have it."""
 
-    def __init__(self, document):
+    def __init__(self, document, clock="wall"):
         self.rows, self.rates, self.facts = [], {}, {}
-        self.peers, self.our_layouts = [], []
+        self.peers, self.versions, self.our_layouts = [], [], []
         for record in document["records"]:
             who = record["peer"].split()[0]
             if who != OURS and who not in self.peers:
                 self.peers.append(who)
-            if "gflops" not in record:
+                self.versions.append(record["peer"])
+            if "gflops" not in record or (clock == "cpu" and not record.get("cpu_ns_median")):
                 continue
+            gflops = record["gflops"] if clock == "wall" else record["flops"] / record["cpu_ns_median"]
             row = (record["name"], record["gradient"])
             if row not in self.rows:
                 self.rows.append(row)
@@ -39,7 +42,7 @@ class Rates:
                 self.our_layouts.append(layout)
             for kind in ["best", layout] + (["plain"] if layout == PLAIN else []):
                 key = (*row, who, kind)
-                self.rates[key] = max(self.rates.get(key, 0), record["gflops"])
+                self.rates[key] = max(self.rates.get(key, 0), gflops)
 
     def rate(self, row, who, kind):
         return self.rates.get((*row, who, kind))
@@ -57,33 +60,53 @@ class Rates:
 
 
 def summary(document):
-    rates = Rates(document)
-    return {f"{g} {p} {k}": rates.mean(g, p, k) for g in rates.gradients() for p in rates.peers for k in KINDS}
+    means = {}
+    for clock, suffix in (("wall", ""), ("cpu", ", CPU time")):
+        rates = Rates(document, clock)
+        means.update({f"{g} {p} {k}{suffix}": rates.mean(g, p, k) for g in rates.gradients() for p in rates.peers for k in KINDS})
+    return means
+
+
+def refusals(document):
+    """A line for each reason that a peer gave for what it does not compute."""
+    reasons = {}
+    for record in document["records"]:
+        if "error" in record:
+            parts = reasons.setdefault((record["peer"], record["error"]), ({}, {}, {}))
+            for part, field in zip(parts, ("gradient", "layout", "name")):
+                part[record[field]] = None
+    return [f"- {peer}, {', '.join(gradients)} of {', '.join(layouts)}, {len(names)} problem{'s' if len(names) > 1 else ''}: {reason}"
+            for (peer, reason), (gradients, layouts, names) in reasons.items()]
 
 
 def markdown(document):
     """Per row: our rate in each layout, each peer's best and plain rate, and ours, best and plain, over theirs."""
-    rates = Rates(document)
+    rates, cpu = Rates(document), Rates(document, "cpu")
     cell = lambda value, form: form.format(value) if value else "-"
+    both = lambda wall, other: cell(wall, "{:.2f}") + (f" ({other:.2f})" if wall and other else "")
     columns = [(p, k) for p in rates.peers for k in KINDS]
     ours = rates.our_layouts
     header = ["problem", "gradient"] + [f"ours {'plain' if layout == PLAIN else layout}" for layout in ours]
     for peer, kind in columns:
         header += [f"{peer} {kind}", "ratio"]
-    lines = [f"# Peers on {document['suite']}: GFLOP/s on {document['threads']} pinned threads", "",
-             f"Made by `{document['command']}`, {document['dtype']}: every row interleaved in one run, the best of {document['rounds']} rounds "
-             "counts. A ratio above 1 means that cubejit is faster; best: of any layout, plain: of plain tensors, conversions included.", "",
+    threads = f"{document['threads']} pinned threads" if document["threads"] > 1 else "one pinned thread"
+    lines = [f"# Peers on {document['suite']}: GFLOP/s on {threads}", "",
+             f"Made by `{document['command']}`, {document['dtype']}, against {', '.join(rates.versions) or 'none'}: every row interleaved in one run, the best of {document['rounds']} rounds "
+             "counts. A ratio above 1 means that cubejit is faster; best: of any layout, plain: of plain tensors, conversions included."
+             + (" In parentheses is the ratio of CPU time, of all threads." if cpu.rows else ""), "",
              "| " + " | ".join(header) + " |", "|---|---" + "|---:" * (len(header) - 2) + "|"]
     for row in rates.rows:
         cells = [row[0], row[1]] + [cell(rates.rate(row, OURS, layout), "{:.1f}") for layout in ours]
         for peer, kind in columns:
-            cells += [cell(rates.rate(row, peer, kind), "{:.1f}"), cell(rates.ratio(row, peer, kind), "{:.2f}")]
+            cells += [cell(rates.rate(row, peer, kind), "{:.1f}"), both(rates.ratio(row, peer, kind), cpu.ratio(row, peer, kind))]
         lines.append("| " + " | ".join(cells) + " |")
     for gradient in rates.gradients():
         cells = ["**geometric mean**", gradient] + [""] * len(ours)
         for peer, kind in columns:
-            cells += ["", cell(rates.mean(gradient, peer, kind), "{:.2f}")]
+            cells += ["", both(rates.mean(gradient, peer, kind), cpu.mean(gradient, peer, kind))]
         lines.append("| " + " | ".join(cells) + " |")
+    if blank := refusals(document):
+        lines += ["", "What is blank, and why:", ""] + blank
     return "\n".join(lines) + "\n"
 
 
@@ -165,7 +188,7 @@ def page(document):
                     for g in rates.gradients() for p in rates.peers for k in KINDS if rates.mean(g, p, k))
     title = f"{document['suite']}, {document['dtype']}: cubejit and its peers"
     out = [f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{html.escape(title)}</title><style>{STYLE}</style>',
-           f"<h1>{html.escape(title)}</h1><p>Made by <code>{html.escape(document['command'])}</code>: every row interleaved in one "
+           f"<h1>{html.escape(title)}</h1><p>Made by <code>{html.escape(document['command'])}</code> against {html.escape(', '.join(rates.versions))}: every row interleaved in one "
            f"run, {document['threads']} pinned threads, the best of {document['rounds']} rounds. Measured in the run: "
            f"{document['peak_gflops']:.0f} GFLOP/s of the type's own multiply-add, copies of {document['copy_gbytes']:.0f} GB/s "
            f'(bytes read and written).</p><p class="key">{key}</p>',

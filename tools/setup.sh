@@ -12,12 +12,22 @@ lint=(clang-format-19 clang-tidy-19 git)
 fuzz=(clang-19 libclang-rt-19-dev)
 coverage=(llvm-19 python3)
 peers=(libdnnl-dev python3 python3-numpy python3-torch libopenblas0-openmp)  # OpenBLAS: else PyTorch has reference BLAS
-
+onnxruntime=(python3-onnxruntime python3-onnx)  # a peer, too, where the release has it: since Debian 13
 browser=(chromium)  # opens the pages that tests look at
 wheel=(python3-pip python3-setuptools python3-wheel python3-build python3-venv patchelf python3-pyelftools)
 auditwheel=(python3-auditwheel python3-wheel)  # tools/wheel.sh; since sid
 cross=(g++-aarch64-linux-gnu gcc-aarch64-linux-gnu qemu-user)
 root=(debootstrap)  # tools/root.sh
+
+sudo=()
+if [[ $(id -u) -ne 0 ]]; then sudo=(sudo); fi
+update() { "${sudo[@]}" apt-get update -q </dev/null >&2; }
+known() { apt-cache show "$1" >/dev/null 2>&1; }
+release_has() {
+  command -v apt-cache >/dev/null || return 1
+  known bash || update  # where apt has no lists yet
+  known "$1"
+}
 
 wanted=()
 for purpose in "${@:-build}"; do
@@ -34,7 +44,10 @@ for purpose in "${@:-build}"; do
     auditwheel) wanted+=("${auditwheel[@]}") ;;
     cross) wanted+=("${cross[@]}") ;;
     root) wanted+=("${root[@]}") ;;
-    peers) wanted+=("${peers[@]}") ;;
+    peers)
+      wanted+=("${peers[@]}")
+      if release_has python3-onnxruntime; then wanted+=("${onnxruntime[@]}"); fi
+      ;;
     *) echo "setup.sh: unknown '$purpose'; one of: build mpi python test lint fuzz coverage peers browser cross wheel auditwheel root" >&2; exit 2 ;;
   esac
 done
@@ -55,13 +68,11 @@ done
 ((${#missing[@]})) || exit 0
 
 echo "setup.sh: installing ${missing[*]}" >&2
-sudo=()
-if [[ $(id -u) -ne 0 ]]; then sudo=(sudo); fi
-"${sudo[@]}" apt-get update -q </dev/null >&2
+update
 chosen=()
 for package in "${missing[@]}"; do  # of several, the first that this release of Debian has
   for choice in ${package//|/ }; do
-    if apt-cache show "$choice" >/dev/null 2>&1; then break; fi
+    if known "$choice"; then break; fi
   done
   chosen+=("$choice")
 done

@@ -10,8 +10,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
 import peers_report
 
 
-def record(peer, name, layout, gflops, gradient="dx"):
-    found = {"peer": peer, "name": name, "gradient": gradient, "layout": layout, "flops": 1e9, "bytes": 1e7}
+def record(peer, name, layout, gflops, gradient="dx", **more):
+    found = dict({"peer": peer, "name": name, "gradient": gradient, "layout": layout, "flops": 1e9, "bytes": 1e7}, **more)
     return dict(found, gflops=gflops) if gflops else dict(found, error="refused")
 
 
@@ -86,6 +86,26 @@ class PeersReport(unittest.TestCase):
         refused = dict(DOCUMENT, records=[record("cubejit", "c", "ndhwc", 80), record("torch 1", "c", "ndhwc", None)])
         self.assertIn("| c | dx | 80.0 | - | - | - | - |", peers_report.markdown(refused))
         self.assertIn("torch: -", peers_report.page(refused))
+
+    def test_versions_and_reasons_are_told(self):
+        refused = dict(DOCUMENT, records=DOCUMENT["records"] + [record("onnxruntime 1.23", name, "ndhwc", None) for name in ("a<b", "c")])
+        text = peers_report.markdown(refused)
+        self.assertIn(", f32, against onednn 2.6.3, onnxruntime 1.23: every row", text)
+        self.assertIn("against onednn 2.6.3, onnxruntime 1.23", peers_report.page(refused))
+        self.assertTrue(text.endswith("- onednn 2.6.3, dx of ncdhw, 1 problem: refused\n- onnxruntime 1.23, dx of ndhwc, 2 problems: refused\n"), text)
+        self.assertNotIn("What is blank", peers_report.markdown(dict(DOCUMENT, records=DOCUMENT["records"][:-1])))
+
+    def test_cpu_time_stands_beside_wall_time(self):
+        timed = dict(DOCUMENT, records=[
+            record("cubejit", "c", "ncdhw", 50, cpu_ns_median=1e7), record("cubejit", "c", "ncdhw", 40, cpu_ns_median=5e6),
+            record("torch 2", "c", "ncdhw", 100, cpu_ns_median=2e7), record("cubejit", "d", "ncdhw", 100), record("torch 2", "d", "ncdhw", 100)])
+        text = peers_report.markdown(timed)
+        self.assertIn("| c | dx | 50.0 | 100.0 | 0.50 (4.00) | 100.0 | 0.50 (4.00) |", text)
+        self.assertIn("| d | dx | 100.0 | 100.0 | 1.00 | 100.0 | 1.00 |", text)
+        self.assertIn("| **geometric mean** | dx |  |  | 0.71 (4.00) |  | 0.71 (4.00) |", text)
+        self.assertIn("the ratio of CPU time", text)
+        self.assertAlmostEqual(peers_report.summary(timed)["dx torch plain, CPU time"], 4)
+        self.assertNotIn("CPU time", peers_report.markdown(DOCUMENT))
 
     def test_ticks_are_round(self):
         self.assertEqual(peers_report.ticks(3, 60), [5, 10, 20, 50])

@@ -342,8 +342,8 @@ TEST_F(Cli, BenchPrintsTheFieldsOfItsContract) {
   const std::vector<Json> out = lines(o.out);
   ASSERT_EQ(out.size(), 3U);
   for (const char* field :
-       {"schema", "name", "gradient", "dtype", "layout", "isa", "backend", "threads", "ns_median", "ns_min", "samples",
-        "flops", "gflops", "peak_gflops", "workspace_bytes", "generate_us", "plan"}) {
+       {"schema", "name", "gradient", "dtype", "layout", "isa", "backend", "threads", "ns_median", "ns_min",
+        "cpu_ns_median", "samples", "flops", "gflops", "peak_gflops", "workspace_bytes", "generate_us", "plan"}) {
     for (const Json& line : out) EXPECT_TRUE(line.contains(field)) << field;
   }
   EXPECT_TRUE(out[0].contains("peak_fraction") && out[1].contains("peak_fraction"));
@@ -356,6 +356,7 @@ TEST_F(Cli, BenchPrintsTheFieldsOfItsContract) {
   EXPECT_EQ(out[0].at("layout"), "ncdhw");
   EXPECT_GE(out[0].at("samples").get<int>(), 7);
   EXPECT_LE(out[0].at("ns_min").get<double>(), out[0].at("ns_median").get<double>());
+  EXPECT_GT(out[0].at("cpu_ns_median").get<double>(), 0);
 }
 
 TEST_F(Cli, ProblemsThatBreakRules) {

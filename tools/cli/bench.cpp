@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides what `bench` measures: median and minimum over repeated runs of each problem and pass, or of all passes in one
-// call, against the FMA peak measured in the same run on the same threads.
+// call, by the wall and by the processors, against the FMA peak measured in the same run on the same threads.
 #include <fmt/core.h>
+#include <time.h>
 
 #include <algorithm>
 #include <cmath>
@@ -60,12 +61,19 @@ std::vector<Measurement> measurementsOf(PassMask asked, bool together) {
 }
 
 struct Measured {
-  std::vector<std::int64_t> samplesNs;
+  std::vector<std::int64_t> samplesNs, cpuNs;
   std::size_t workspaceBytes = 0;
   StageTimes times;
   std::vector<TilingPlan> plans;  ///< as many as passes
   TimeParts fastest;              ///< of the fastest run, if kernels are timed
 };
+
+// Of all threads of the process.
+std::int64_t cpuTimeNs() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return now.tv_sec * std::int64_t{1000000000} + now.tv_nsec;
+}
 
 Result<Measured> measure(Session& session, const Request& request, const Problem& p, const Measurement& what,
                          const Sampling& sampling) {
@@ -89,17 +97,21 @@ Result<Measured> measure(Session& session, const Request& request, const Problem
   double spent = 0;
   for (int run = 0; spent < sampling.maxSeconds; ++run) {
     const RunTimes before = (*compiled)->runTimes();
+    const std::int64_t cpuBefore = cpuTimeNs();
     CUBEJIT_TRY(ns, (*workload)->run(**compiled));
+    const std::int64_t cpuNs = cpuTimeNs() - cpuBefore;
     if (run == 0) continue;  // warm-up
     if (sampling.breakdown) {
       TimeParts parts = partsOf(before, (*compiled)->runTimes(), (*compiled)->threads());
       if (out.samplesNs.empty() || parts.wall < out.fastest.wall) out.fastest = std::move(parts);
     }
     out.samplesNs.push_back(ns);
+    out.cpuNs.push_back(cpuNs);
     spent += static_cast<double>(ns) * 1e-9;
     if (spent >= sampling.minSeconds && static_cast<int>(out.samplesNs.size()) >= sampling.minSamples) break;
   }
   std::sort(out.samplesNs.begin(), out.samplesNs.end());
+  std::sort(out.cpuNs.begin(), out.cpuNs.end());
   return out;
 }
 
@@ -169,6 +181,7 @@ int bench(const RequestFlags& flags, const Sampling& sampling, const std::string
                  {"threads", threads},
                  {"ns_median", median},
                  {"ns_min", measured->samplesNs.front()},
+                 {"cpu_ns_median", measured->cpuNs[measured->cpuNs.size() / 2]},
                  {"samples", measured->samplesNs.size()},
                  {"flops", flops},
                  {"gflops", gflops},
