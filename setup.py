@@ -47,7 +47,7 @@ class BuildWithCMake(build_ext):
         if configured.returncode != 0:
             sys.exit("cubejit: nothing was built; the lines above say what CMake misses")
         subprocess.run(["cmake", "--build", build], check=True)
-        if subprocess.run(["cmake", "--build", build, "--target", "cubejit_torch"]).returncode != 0:
+        if subprocess.run(["cmake", "--build", build, "--target", "cubejit_torch", "cubejit_torch_library"]).returncode != 0:
             print("cubejit: there are no kernels in C++ for PyTorch, for the reason above; they are in Python", file=sys.stderr)
         with tempfile.TemporaryDirectory() as folder:
             prefix = Path(folder)
@@ -58,8 +58,8 @@ class BuildWithCMake(build_ext):
                 sys.exit("cubejit: CMake installed no cubejit/_core, without which no package is whole")
             for module in modules:
                 shutil.copy2(module, target / "cubejit")
-            for kernels in (prefix / "cubejit" / "torch").glob("_kernels-*.so"):
-                shutil.copy2(kernels, target / "cubejit" / "torch")
+            for library in (prefix / "cubejit" / "torch").glob("*.so"):
+                shutil.copy2(library, target / "cubejit" / "torch")
             # A wheel holds no links: the library by the name that the module asks for.
             for library in (prefix / "cubejit").glob("libcubejit.so.*"):
                 if re.fullmatch(r"libcubejit\.so\.\d+\.\d+", library.name):

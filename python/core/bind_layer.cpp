@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cstdint>
-#include <exception>
 #include <map>
 #include <memory>
 #include <string>
@@ -17,9 +16,8 @@
 #include "python/core/bindings.h"
 #include "python/core/call.h"
 #include "python/core/failure.h"
-#include "python/core/runnable.h"
+#include "python/core/layer.h"
 #include "python/core/without_gil.h"
-#include "python/core/workspace.h"
 
 namespace cubejit::python {
 
@@ -27,45 +25,12 @@ namespace py = pybind11;
 
 namespace {
 
-// Immutable; runs on addresses of tensors that lie as they were described.
-struct Layer {
-  SharedSession session;  ///< lives at least as long as what it compiled
-  std::shared_ptr<const Executable> executable;
-
-  Status run(const Addresses& a, int threads) const {
-    const std::size_t bytes = executable->workspaceBytes(threads);
-    const Workspace workspace = takeWorkspace(bytes);
-    return executable->run({a.dy, a.x, a.w, a.dx, a.dw, a.db, nullptr, a.y, a.b, a.z}, workspace.get(), bytes, threads);
-  }
-};
-
 void runOn(const Layer& layer, std::uintptr_t dy, std::uintptr_t x, std::uintptr_t w, std::uintptr_t dx,
            std::uintptr_t dw, std::uintptr_t db, std::uintptr_t y, std::uintptr_t b, std::uintptr_t z, int threads) {
   const auto in = [](std::uintptr_t address) { return reinterpret_cast<const void*>(address); };
   const auto to = [](std::uintptr_t address) { return reinterpret_cast<void*>(address); };
   const WithoutGil released;
   require(layer.run({in(dy), in(x), in(w), to(dx), to(dw), to(db), to(y), in(b), in(z)}, threads));
-}
-
-bool runRunnable(const void* layer, const Addresses& tensors, int threads) noexcept {
-  try {
-    return static_cast<const Layer*>(layer)->run(tensors, threads).ok();
-  } catch (const std::exception&) {  // there was no memory for its workspace
-    return false;
-  }
-}
-
-void releaseRunnable(const Runnable* runnable) noexcept {
-  delete static_cast<const Layer*>(runnable->layer);
-  delete runnable;
-}
-
-// The address of a Runnable, which is its receiver's to release.
-std::uintptr_t runnableOf(const Layer& layer) {
-  auto held = std::make_unique<const Layer>(layer);
-  const auto* made = new Runnable{held.get(), runRunnable, releaseRunnable};
-  held.release();
-  return reinterpret_cast<std::uintptr_t>(made);
 }
 
 using Described = std::tuple<Shape, Shape, std::string>;  ///< shape, strides in elements, type
@@ -132,7 +97,9 @@ void bindLayer(py::module_& module, py::class_<Session, SharedSession>& session)
           "What the layer keeps, about: code and programs. Its workspace is that of a run.")
       .def("algorithm", &algorithmOf, py::arg("name"))
       .def("channels_last", &channelsLast, py::arg("tensor"))
-      .def("runnable", &runnableOf)
+      .def(
+          "runnable", [](const Layer& layer) { return reinterpret_cast<std::uintptr_t>(layer.runnable()); },
+          "The address of a Runnable, which is its receiver's to release.")
       .def("run", &runOn, py::arg("dy") = 0, py::arg("x") = 0, py::arg("w") = 0, py::arg("dx") = 0, py::arg("dw") = 0,
            py::arg("db") = 0, py::arg("y") = 0, py::arg("b") = 0, py::arg("z") = 0, py::arg("threads") = 0);
   session.def(

@@ -10,6 +10,7 @@
 #include "cubejit_tbe/operator.h"
 #include "python/core/arguments.h"
 #include "python/core/bindings.h"
+#include "python/core/convolution.h"
 #include "python/core/failure.h"
 #include "python/core/memory_format.h"
 #include "python/core/without_gil.h"

@@ -13,6 +13,8 @@ namespace cubejit::python {
 
 using SharedSession = std::shared_ptr<Session>;
 
+/// A Failure becomes an exception of Python.
+void bindFailure(pybind11::module_& module);
 void bindProblem(pybind11::module_& module);
 void bindSession(pybind11::module_& module, pybind11::class_<Session, SharedSession>& session);
 /// Passes that are compiled once and run on addresses: Session.layer().

@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "python/core/failure.h"
-#include "python/core/tensor_view.h"
 
 namespace cubejit::python {
 namespace {
@@ -145,6 +144,12 @@ class Reader {
 };
 
 }  // namespace
+
+std::string listText(const Shape& values) {
+  std::string text;
+  for (const std::int64_t value : values) text += (text.empty() ? "" : ", ") + std::to_string(value);
+  return text;
+}
 
 Problem problemOf(const Shape& x, const Shape& w, const std::optional<Shape>& dy,
                   const ConvolutionArguments& arguments) {

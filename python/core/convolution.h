@@ -26,6 +26,9 @@ struct ConvolutionArguments {
 
 using Shape = std::vector<std::int64_t>;
 
+/// "2, 3, 4".
+std::string listText(const Shape& values);
+
 /// The problem of x (N, Cin, spatial...) and w (Cout, Cin / groups, spatial...; transposed: Cin, Cout / groups, spatial...).
 /// If dy is given, its shape must be what the others imply. Throws Failure with every broken rule.
 Problem problemOf(const Shape& x, const Shape& w, const std::optional<Shape>& dy,

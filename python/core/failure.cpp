@@ -3,7 +3,10 @@
 // Decides where a Failure is turned into an object of Python. Leaves the classes to cubejit/errors.py.
 #include "python/core/failure.h"
 
+#include <exception>
 #include <utility>
+
+#include "python/core/bindings.h"
 
 namespace cubejit::python {
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how errors of the library become Python exceptions: cubejit.errors says which class.
+// Decides how errors of the library travel to whoever answers for them: to Python, where cubejit.errors says which class, or to PyTorch.
 #pragma once
-
-#include <pybind11/pybind11.h>
 
 #include <exception>
 #include <string>
@@ -13,7 +11,7 @@
 
 namespace cubejit::python {
 
-/// An Error on its way to the interpreter; the only exception of ours that is thrown inside the binding.
+/// An Error on its way; the only exception of ours that is thrown inside the bindings.
 class Failure : public std::exception {
  public:
   explicit Failure(Error error) : error_(std::move(error)) {}
@@ -41,7 +39,5 @@ inline void requireThreads(int threads) {
                         "threads = " + std::to_string(threads) +
                             " must be at least 0; 0 is as many as the environment says, or the process may use"});
 }
-
-void bindFailure(pybind11::module_& module);
 
 }  // namespace cubejit::python

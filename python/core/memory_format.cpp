@@ -7,6 +7,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "python/core/convolution.h"
 #include "python/core/failure.h"
 
 namespace cubejit::python {

@@ -119,10 +119,4 @@ TensorView viewOf(const char* name, py::handle object) {
                    "; an array with the buffer protocol or __dlpack__ is needed");
 }
 
-std::string listText(const std::vector<std::int64_t>& values) {
-  std::string text;
-  for (const std::int64_t value : values) text += (text.empty() ? "" : ", ") + std::to_string(value);
-  return text;
-}
-
 }  // namespace cubejit::python

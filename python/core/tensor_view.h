@@ -33,7 +33,4 @@ struct TensorView {
 /// capsule named "dltensor", which is used up. Throws TypeError for anything else, other element types, other devices.
 TensorView viewOf(const char* name, pybind11::handle object);
 
-/// "2, 3, 4".
-std::string listText(const std::vector<std::int64_t>& values);
-
 }  // namespace cubejit::python

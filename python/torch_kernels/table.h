@@ -88,6 +88,12 @@ class Table {
     decisions_.erase(found);
   }
 
+  void clear() {
+    decltype(decisions_) gone;
+    const std::lock_guard held(mutex_);
+    gone.swap(decisions_);
+  }
+
   /// Around a fork, so that the child finds the table whole.
   void lock() { mutex_.lock(); }
   void unlock() { mutex_.unlock(); }

@@ -75,5 +75,6 @@ nowhere_but '#include <(pybind11|dlpack)/' 'python/' 'pybind11 and DLPack belong
 nowhere_but '#include <(torch|ATen|c10)/' 'python/torch_kernels/' 'PyTorch belongs in python/torch_kernels/'
 nowhere_but '#include <(thread|mutex|fstream|sys/.*|unistd\.h|sched\.h|cpuid\.h|iostream)>' 'runtime/|python/(torch_kernels/table\.h|core/workspace\.cpp)|tools/|bench/|examples/|api/ascendc/include/tiling/platform/|api/ascendc/kernel/gm_memory\.cpp|api/acl/(registry|executor|stream|memory|parts|prepare|phase_one)\.(h|cpp)' \
   'threads, files, memory maps and CPU detection belong in runtime/'
-nowhere_but '\b(getenv|secure_getenv)\(' 'runtime/environment\.cpp|api/acl/options\.cpp|tools/cli/' 'the environment is read in runtime/environment.cpp and api/acl/options.cpp'
+nowhere_but '\b(getenv|secure_getenv)\(' 'runtime/environment\.cpp|api/acl/options\.cpp|python/torch_kernels/library\.cpp|tools/cli/' \
+  'the environment is read in runtime/environment.cpp, api/acl/options.cpp and, of a libtorch process, python/torch_kernels/library.cpp'
 exit $broken

@@ -105,12 +105,19 @@ def _conv_post_ops_backward(ctx, dy):
     return *_gradients(ctx, dy), residuals, None, *(None for _ in ctx.geometry)
 
 
+def _operator(name, compute, fake, backward=None, setup_context=None):
+    """The operator cubejit::NAME. Its kernel may be there already, from libcubejit_torch.so."""
+    if torch._C._dispatch_has_kernel(f"cubejit::{name}"):
+        made = getattr(torch.ops.cubejit, name).default
+    else:
+        made = torch.library.custom_op(f"cubejit::{name}", compute, mutates_args=())
+    torch.library.register_fake(made, fake)
+    if backward is not None:
+        torch.library.register_autograd(made, backward, setup_context=setup_context)
+    return made
+
+
 if _AVAILABLE:
-    conv_gradients = torch.library.custom_op("cubejit::conv_gradients", _conv_gradients, mutates_args=())
-    conv_gradients.register_fake(_conv_gradients_of_fakes)
-    convolution = torch.library.custom_op("cubejit::convolution", _convolution, mutates_args=())  # the result is PyTorch's
-    convolution.register_fake(torch.ops.aten.convolution)
-    convolution.register_autograd(_convolution_backward, setup_context=_keep_operands)
-    conv_post_ops = torch.library.custom_op("cubejit::conv_post_ops", _conv_post_ops, mutates_args=())
-    conv_post_ops.register_fake(_conv_post_ops_of_fakes)
-    conv_post_ops.register_autograd(_conv_post_ops_backward, setup_context=_keep_result)
+    conv_gradients = _operator("conv_gradients", _conv_gradients, _conv_gradients_of_fakes)
+    convolution = _operator("convolution", _convolution, torch.ops.aten.convolution, _convolution_backward, _keep_operands)  # the result is PyTorch's
+    conv_post_ops = _operator("conv_post_ops", _conv_post_ops, _conv_post_ops_of_fakes, _conv_post_ops_backward, _keep_result)
