@@ -149,7 +149,7 @@ struct Samples {
   std::vector<double> wall, cpu;
 };
 
-/// Of all threads of the process.
+/// CPU time of all threads of the process.
 double cpuNs() {
   timespec now{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);

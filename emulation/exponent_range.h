@@ -18,7 +18,7 @@ struct ExponentRange {
   std::int32_t least = 127, most = 127;  ///< of f16 without any: 15
 };
 
-/// Of `count` elements.
+/// The range of `count` elements.
 ExponentRange rangeOf(const std::byte* elements, std::int64_t count, DType type);
 
 /// A value of stored exponent e is a multiple of 2^(e - 127 - 7), so products of a and b, and all sums of them however often rounded,

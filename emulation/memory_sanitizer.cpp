@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint32_t kAdds = std::uint32_t{1} << 31;
 constexpr std::int64_t kMostGrains = std::int64_t{1} << 28;  // of ten bytes of shadow each, or six
 
-// Of a view, which elements of its memory are its own; empty: all of them.
+// Which elements of a view's memory are its own; empty: all of them.
 std::vector<bool> elementsOfView(const Problem& p, TensorId t) {
   const TensorFormat f = formatOf(p, t);
   if (!f.strided() || t == TensorId::kDb) return {};
@@ -134,7 +134,7 @@ void MemorySanitizer::access(const CoreVisit& v, std::int64_t number, int call, 
   const auto once = [&](FindingKind kind, std::int64_t other, std::int64_t grain, const char* what) {
     if (!std::exchange(told[static_cast<std::size_t>(kind)], true)) tell(kind, other, grain, m->grain, what);
   };
-  // Of what is read, what was added to least and most often.
+  // How often was added to what is read, at least and at most.
   std::int64_t least = -1, most = -1;
   const auto additionsAt = [&](std::int64_t grain) { return m->additions[static_cast<std::size_t>(grain)]; };
   exact_.visit(c, access.operand, at, [&](ByteRange r) {

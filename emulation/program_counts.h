@@ -66,7 +66,7 @@ struct TaskCounts {
   std::vector<BufferPiece> before;  ///< reads of what was there when it began
 };
 
-/// Of one phase of a chip's program. Tasks are numbered as the phase's loops run: parallel axes, then loops around the choice.
+/// Counts of one phase of a chip's program. Tasks are numbered as the phase's loops run: parallel axes, then loops around the choice.
 class PhaseCounts {
  public:
   /// Precondition: `phase` is loops around one choice of calls, as lowerings for chips make them.

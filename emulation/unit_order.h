@@ -21,7 +21,7 @@ struct FlagFault {
 
 class UnitOrder {
  public:
-  /// Of calls [run.begin, run.end), which refer to `calls` from now on.
+  /// The order of calls [run.begin, run.end), which refer to `calls` from now on.
   UnitOrder(const std::vector<Node>& calls, const Window& run);
 
   /// Whether call `first` of the run is done before call `second` begins, whatever time instructions take. Both are of the run, from 0.

@@ -31,7 +31,7 @@ struct BackToBack {
   std::vector<std::vector<TaskRun>> units;  ///< by block of dy: what one core does without a pause
 };
 
-/// Of the programs whose tasks begin in so many places of dy that there is work for all cores, and what they read from there on is
+/// Takes the programs whose tasks begin in so many places of dy that there is work for all cores, and what they read from there on is
 /// likely still in a cache when the next pass's tasks come. None if they are fewer than two. Null stands for one that stays apart.
 std::optional<BackToBack> backToBack(const std::vector<const TileProgram*>& programs, const DyBlocks& blocks);
 

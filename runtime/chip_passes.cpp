@@ -21,7 +21,7 @@ DType operandOf(const Problem& problem, Pass pass) { return formatOf(problem, in
 
 bool multiplies(const TilingPlan& plan) { return plan.pass != Pass::kDb; }
 
-// Of dX: whether products are zero because of a stride.
+// Whether products of dX are zero because of a stride.
 bool spreadsZeros(const Problem& problem, Pass pass) {
   if (pass == Pass::kY) return spreadsZeros(adjointOf(problem), Pass::kDx);
   return pass == Pass::kDx && !problem.transposed && problem.stride.h * problem.stride.w > 1;

@@ -20,7 +20,7 @@ namespace cubejit {
 SanitizerReport sanitizeChip(const Problem& problem, const TilingPlan& plan, const Machine& chip,
                              const TileProgram& tile);
 
-/// Of the programs of an NPU's plans, if options.sanitize: kInternal, with every finding in a line of its own.
+/// Checks the programs of an NPU's plans, if options.sanitize: kInternal, with every finding in a line of its own.
 Status sanitizeEach(const std::vector<TileProgram>& tiles, const Problem& problem, const std::vector<TilingPlan>& plans,
                     const Machine& machine, const Options& options);
 

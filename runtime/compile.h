@@ -20,7 +20,7 @@
 
 namespace cubejit {
 
-/// Of a tensor in the caller's memory.
+/// How a tensor lies in the caller's memory.
 struct Extent {
   std::int64_t bytes = 0, alignment = 1;
 };

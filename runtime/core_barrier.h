@@ -10,7 +10,7 @@
 
 namespace cubejit {
 
-/// Of `cores` threads, which wait for each other in rounds. Thread-safe.
+/// A barrier of `cores` threads, which wait for each other in rounds. Thread-safe.
 class CoreBarrier {
  public:
   explicit CoreBarrier(int cores) : cores_(cores) {}

@@ -314,7 +314,7 @@ std::vector<KernelView> Executable::kernels() const {
 
 namespace {
 
-// Of an executable for a chip, the part that computes the pass.
+// The part of an executable for a chip that computes the pass.
 Result<const CompiledPass*> partOf(const Executable::State& state, Pass pass, const char* what) {
   if (!state.chip)
     return Error{ErrorCode::kUnsupported, Stage::kRun,

@@ -34,7 +34,7 @@ struct CompiledPass {
   std::unique_ptr<LaunchProgram> launch;
 };
 
-/// Of a program for the ISA, made by the backend that the plan wants. `plan`, `problem`, `binding` and `launch` are not filled in.
+/// Makes kernels of a program for the ISA, by the backend that the plan wants. `plan`, `problem`, `binding` and `launch` are not filled in.
 Result<std::unique_ptr<CompiledPass>> generate(TileProgram tile, PlanBackend wanted, const HostIsa& isa,
                                                const Options& options);
 
@@ -46,7 +46,7 @@ struct ProgramForms {
   HostIsa anyValuesIsa;
 };
 
-/// Of the programs of a problem's plans.
+/// Makes kernels of the programs of a problem's plans.
 Result<std::vector<std::unique_ptr<CompiledPass>>> generateEach(std::vector<ProgramForms> programs,
                                                                 const Problem& problem,
                                                                 const std::vector<TilingPlan>& plans,

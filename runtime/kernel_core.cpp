@@ -85,7 +85,7 @@ struct KernelCore::State {
   const int index;
   bool keepEvents = false;
   Workspace workspace;
-  // Of the task.
+  // What belongs to the task:
   std::shared_ptr<KernelJob> job;
   std::shared_ptr<const TaskCode> code;
   CallerBuffers callers;  ///< the image, the other operand, the result

@@ -56,7 +56,7 @@ class KernelTimes {
   Counter* row(int slot) { return counters_.get() + static_cast<std::size_t>(slot) % slots_ * rowSize_; }
   std::size_t phaseAt(std::size_t phase) const { return kernels_ + phase; }
 
-  /// Of all slots together.
+  /// The sum over all slots.
   TimeCount kernel(std::size_t index) const { return sum(index); }
   TimeCount phase(std::size_t index) const { return sum(phaseAt(index)); }
 

@@ -52,7 +52,7 @@ struct LaunchProgram::Walk {
   char* at(int stream, const std::int64_t* offsets) const {
     return stream < 0 ? nullptr : moved(base[static_cast<std::size_t>(stream)], offsets[stream]);
   }
-  /// Of the classes that the loops around a list have chosen.
+  /// The number of the classes that the loops around a list have chosen.
   std::size_t numberOf(const ClassWeights& weights) const;
 };
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kHeaderBytes = 64;
 
-// Of a part, to the line.
+// Bytes that a part keeps, to whole lines.
 std::size_t keptBytes(const CompiledPass& part) { return (part.launch->prepackBytes() + 63) / 64 * 64; }
 
 bool isAligned(const void* memory) { return reinterpret_cast<std::uintptr_t>(memory) % 64 == 0; }

@@ -56,7 +56,7 @@ void bindTo(int index) {
   }
 }
 
-// Of FMAs, or of dot products of bf16 pairs, from registers.
+// The rate of FMAs, or of dot products of bf16 pairs, from registers.
 Result<double> rateOf(const HostIsa& isa, bool dots, int threads, int milliseconds) {
   CUBEJIT_TRY(backend, codeBackend(Options{}));
   CUBEJIT_TRY(code, backend.emit(peakProgram(isa, dots)));

@@ -29,7 +29,7 @@ class TextLines {
   /// The next line that is not blank, without its line break; false behind the last one. Errors: kIo, also where a pipe or device does not end,
   /// and kInvalidProblem for a line that is too long, behind which the one after it can be read.
   Result<bool> next(std::string& line);
-  /// Of the line that next() gave, from 1 on.
+  /// Number of the line that next() gave, from 1 on.
   int number() const { return number_; }
   /// "FILE:NUMBER", as errors about the line name it.
   std::string place() const;

@@ -209,7 +209,7 @@ struct Search {
   }
 };
 
-// Of plans that cost the same those win that leave a tensor as it is, then those that an algorithm names first, then those of the
+// Among plans that cost the same those win that leave a tensor as it is, then those that an algorithm names first, then those of the
 // algorithm that the table names first.
 std::vector<std::pair<const Algorithm*, Candidates>> inOrderOfPreference(const Problem& problem, Pass pass,
                                                                          const Machine& machine) {

@@ -37,7 +37,7 @@ PlanCost biasCost(const Problem& problem, const BiasPlan& plan, const Machine& m
   cost.memoryCycles = bytes / bytesPerCycle(m, bytes, true);
   cost.computeCycles = elements / lanes;
   cost.callCycles = parts * static_cast<double>(problem.cout) / lanes * 40.0 + parts * blocks * kCallCycles;
-  // Of plain tensors a channel's sum is a whole vector until the end.
+  // In plain tensors a channel's sum is a whole vector until the end.
   const ConvView v = makeConvView(problem, Pass::kDb);
   const TensorView& y = v.bigIsX ? v.small : v.big;
   const double sums = parts * static_cast<double>(problem.cout) * 4.0 * (y.channelsLast || y.c0 > 0 ? 1.0 : lanes);

@@ -87,7 +87,7 @@ void addBroadcastReuse(const DataView& g, const Machine& m, DirectDataPlan plan,
   addBoxes(g, plan, rows, out);
 }
 
-// Of volumes that come from memory, measured on 3D U-Net's large layers (Zen 5): planes of a task that follow each other, planes in a
+// What volumes that come from memory need, measured on 3D U-Net's large layers (Zen 5): planes of a task that follow each other, planes in a
 // panel, the fewest of their rows, and the panel's share of L2.
 constexpr std::int64_t kDepths = 14, kPanelDepths = 4, kRowsOfDepths = 4;
 constexpr double kMostOfL2 = 1.25;

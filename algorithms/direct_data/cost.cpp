@@ -89,7 +89,7 @@ class Costing {
                     static_cast<double>(divUp(v_.kernel[axis], resultStep(axis))));
   }
 
-  // Of all reduction steps: FMAs, loads, and at least the latency.
+  // Cycles of all reduction steps: FMAs, loads, and at least the latency.
   double stepCycles() const {
     const double meanRows = passes_ > 0 ? rows_ / passes_ : 1, taps = broadcastTaps();
     const double columns = static_cast<double>(plan_.registerW),

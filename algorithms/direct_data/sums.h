@@ -16,7 +16,7 @@ struct DataSums {
   double results = 0;
 };
 
-/// Of a data gradient's view; `block`: results of a block along D, H, W.
+/// The sums of a data gradient's view; `block`: results of a block along D, H, W.
 DataSums dataSums(const ConvView& v, const std::array<std::int64_t, 3>& block);
 
 /// How many times over the operand's rows of a cache block of `panel` are read, because neighbours need them too.

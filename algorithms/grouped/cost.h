@@ -10,7 +10,7 @@
 
 namespace cubejit {
 
-/// Of multiply-accumulates and permutes.
+/// Cycles of multiply-accumulates and permutes.
 double arithmeticCycles(double fmas, double permutes, const Machine& m, bool dots = false);
 
 /// Instructions beside the load, or the store, of a vector where it lies.

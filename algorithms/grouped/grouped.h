@@ -13,7 +13,7 @@ namespace cubejit {
 /// Depthwise, channel multipliers and groups of so few channels that several fit a vector.
 bool groupedApplies(const Problem& problem, const Machine& machine);
 std::vector<GroupedDataPlan> groupedDataCandidates(const Problem& core, const Machine& machine);
-/// Of operands that are pairs of bf16 (dotApplies()); none where the ISA does not multiply them.
+/// Plans for operands that are pairs of bf16 (dotApplies()); none where the ISA does not multiply them.
 std::vector<GroupedDataPlan> groupedDotCandidates(const Problem& core, const Machine& machine);
 std::vector<GroupedWeightsPlan> groupedWeightsCandidates(const Problem& core, const Machine& machine);
 void groupedRules(const Problem& core, const GroupedDataPlan& plan, const Machine& machine, Rules& rules);

@@ -17,7 +17,7 @@ namespace cubejit {
 /// Whether a tensor of a plan with groups side by side has a panel, or is used where it lies.
 enum class GroupPanel : std::uint8_t { kNever, kMay, kMust };
 
-/// Of what is multiplied: elements of 16 bits are converted wherever they are read, in a panel once. Depthwise kernels read them
+/// Whether the operand is copied to a panel: elements of 16 bits are converted wherever they are read, in a panel once. Depthwise kernels read them
 /// about once. Blocked tensors have their channels side by side already.
 inline GroupPanel operandPanel(const TensorView& t, bool depthwise) {
   if (t.c0 > 0) return GroupPanel::kNever;

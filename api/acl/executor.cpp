@@ -168,7 +168,7 @@ aclnnStatus runExecutor(void* workspace, std::uint64_t workspaceBytes, aclOpExec
     if (const int broken = found->check(workspace, workspaceBytes); broken != ACLNN_SUCCESS) return broken;
     if (streamOf(stream) == nullptr)
       return fail(ACLNN_ERR_RUNTIME_ERROR, document, "stream", "it was destroyed, or never made");
-    // Of two calls with one executor that is not repeatable, one gets it.
+    // Where two calls have one executor that is not repeatable, one gets it.
     if (!found->repeatable() && registry<Executor>().remove(executor) == nullptr) return gone();
     return found->run(workspace, workspaceBytes, stream);
   });

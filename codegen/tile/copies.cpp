@@ -10,7 +10,7 @@ namespace {
 
 std::int64_t vectorBytes(const Contract& c) { return std::int64_t{c.lanes} * 4; }
 
-// Of one iteration.
+// Vectors that one iteration loads.
 std::int64_t vectorsOf(const Section& section) {
   std::int64_t vectors = 0;
   for (const Step& step : section.steps) vectors += static_cast<std::int64_t>(step.b.size());

@@ -55,7 +55,7 @@ bool sortLines(std::vector<GatherLine>& lines, std::int64_t in, std::int64_t out
   return true;
 }
 
-// Of a gather that keeps bits: the same with elements of 16 bits.
+// For a gather that keeps bits: the same with elements of 16 bits.
 Gather halves(const Gather& words) {
   Gather g = words;
   g.from = g.to = Element::kHalf;
@@ -259,7 +259,7 @@ class Composition {
     return bytes;
   }
 
-  // Of a writer's line, from byte `offset` of it on; how many bytes that were, 0 if it cannot be done.
+  // Adds what a writer's line has from byte `offset` on; how many bytes that were, 0 if it cannot be done.
   std::int64_t piece(std::int64_t to, const WriterLines& writer, const GatherLine& line, std::int64_t offset,
                      std::int64_t bytes) {
     const Gather& g = *writer.writer.gather;
@@ -280,7 +280,7 @@ class Composition {
     return bytes;
   }
 
-  // Of the reader's source: elements have 2 or 4 bytes.
+  // Elements of the reader's source have 2 or 4 bytes.
   bool whole(std::int64_t bytes) const { return (bytes & (in_ - 1)) == 0; }
   std::int64_t elements(std::int64_t bytes) const { return bytes >> (in_ / 2); }
 

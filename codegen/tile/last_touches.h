@@ -15,7 +15,7 @@
 
 namespace cubejit {
 
-/// Of one buffer. Who touches is a number from 0.
+/// Last touches of one buffer. Who touches is a number from 0.
 class LastTouches {
  public:
   /// Calls before(other, whether it wrote) with everybody that must be done before `who` may: of what is read the writer, of what is

@@ -13,7 +13,7 @@ namespace cubejit {
 
 namespace {
 
-// Of a summary: entries of an enumeration that are shown.
+// Entries of an enumeration that a summary shows.
 constexpr std::size_t kShown = 4;
 
 std::string signedText(std::int64_t value) { return (value < 0 ? "" : "+") + std::to_string(value); }

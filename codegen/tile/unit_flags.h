@@ -17,7 +17,7 @@ void eachUnitRun(std::vector<Node>& body,
 /// Gives the calls of units their flags, in place of those that they have. Only private buffers are waited for: memory is ordered by
 /// phases. Precondition: calls of units have one variant.
 void setUnitFlags(TileProgram& program);
-/// Of a program whose calls are no longer those of the units.
+/// Removes the flags of a program whose calls are no longer those of the units.
 void clearUnitFlags(TileProgram& program);
 
 }  // namespace cubejit

@@ -14,7 +14,7 @@ namespace cubejit {
 
 /// What to write and where. Folders are named after the program and the ISA, e.g. dx_f32_n1c64k64_..._ndhwc__avx512.
 struct DumpRequest {
-  /// Of dumpStageNames(), separated by commas; "all" for every one.
+  /// Names out of dumpStageNames(), separated by commas; "all" for every one.
   std::string stages = "problem,plan,tile,vector,asm,bin";
   std::string directory;  ///< made if it does not exist
   /// Kernels to write: a part of their name, where * and ? stand for anything; empty: all.

@@ -80,7 +80,7 @@ struct Options {
   /// An NPU to emulate, see machineByName(): plans, buffers and counts are the chip's, code is made for this CPU, and its bf16 products
   /// keep denormals as the chip does. Unset: this host.
   std::optional<Machine> machine;
-  /// Of an NPU's programs: what only copies between the chip's buffers is left out. The same bits, counts and cycles, sooner.
+  /// In an NPU's programs what only copies between the chip's buffers is left out. The same bits, counts and cycles, sooner.
   bool forwardCopies = false;
   /// Programs of an NPU are checked before they run for what a real chip would get wrong (sanitizer.h): a program that has such a fault
   /// is not compiled, kInternal, and the error says each finding, a line each.

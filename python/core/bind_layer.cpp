@@ -64,7 +64,7 @@ Layer layerOf(const SharedSession& session, const std::vector<std::string>& pass
   }
   const WithoutGil released;
   call.settle();
-  // Of a backward layer that reads the slope off y: of x's type, as dy lies.
+  // Where a backward layer reads the slope off y, y has x's type and lies as dy does.
   if (dy && readSlope(call.problem, call.mask))
     call.problem.formats[static_cast<std::size_t>(TensorId::kY)] =
         TensorFormat{call.views[1].dtype, call.operands[0].format.layout, {}};

@@ -151,7 +151,7 @@ void Call::settle() {
         mask.has(pass) ? target(pass).format : TensorFormat{known ? like(pass).dtype : DType::kF32, Layout::kNcdhw, {}};
   }
   if (yGiven.shape.empty()) return;
-  // Of the orders that it lies in, that of dy.
+  // It may lie in several orders; dy's is preferred.
   const Layout dy = layoutOf(densityOf(views[0]));
   problem.formats[at(TensorId::kY)] =
       TensorFormat{yGiven.dtype, liesIn(yGiven, dy) ? dy : layoutOf(densityOf(yGiven)), {}};

@@ -32,7 +32,7 @@ inline void require(const Status& status) {
   if (!status.ok()) throw Failure(status.error());
 }
 
-/// Of a session or a call; 0 leaves the number to others.
+/// Checks the number of threads of a session or a call; 0 leaves the number to others.
 inline void requireThreads(int threads) {
   if (threads < 0)
     throw Failure(Error{ErrorCode::kInvalidProblem, Stage::kProblem,

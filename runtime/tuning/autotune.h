@@ -26,7 +26,7 @@ struct TuneSetup {
   double mostSeconds = 0;  ///< 0 = no limit. At least one limit, or a strategy that ends
   RaceRules rules;
   std::string version, run;  ///< go into every record
-  /// Of this key, from earlier or other runs: not measured again. Without its winners a run cannot withdraw them.
+  /// Records of this key, from earlier or other runs: not measured again. Without its winners a run cannot withdraw them.
   std::vector<TuneRecord> known;
   std::vector<FitPoint> otherPoints;  ///< of other problems on this machine: they correct the cost model from the start
 };

@@ -14,7 +14,7 @@ namespace cubejit {
 /// modelled: "model/", its name and a digest of its numbers.
 std::string machineFingerprint(const Machine& machine);
 
-/// Of the time in which this host emulates an NPU (its `isa` is the host's): "emulated/", the chip as above, fast or faithful, the host.
+/// The fingerprint of the time in which this host emulates an NPU (its `isa` is the host's): "emulated/", the chip as above, fast or faithful, the host.
 std::string emulationFingerprint(const Machine& chip, bool forwardCopies);
 
 /// machineFingerprint() of the machine that plans of a fingerprint are made for: the chip's own of an emulation's, else the same.

@@ -14,7 +14,7 @@
 namespace cubejit {
 namespace {
 
-// Of one search: far from those of `earlier`, whose numbers count from 0.
+// The problem that is searched for; those of `earlier` have numbers from 0.
 constexpr int kThisProblem = -1;
 
 class Base : public Strategy {
@@ -121,7 +121,7 @@ class Evolve : public ByModel {
   static constexpr int kFirst = 8, kModelEvery = 4;
   static constexpr std::size_t kParents = 5, kBrood = 12;
 
-  // Of some new mutations of a good parent the one the model likes best; better parents have children more often.
+  // Among some new mutations of a good parent the one that the model likes best; better parents have children more often.
   std::optional<SearchPlan> mutant() {
     for (std::size_t attempt = 0; attempt < 2 * kParents && !parents_.empty(); ++attempt) {
       const std::size_t a = random_() % parents_.size(), b = random_() % parents_.size();

@@ -164,7 +164,7 @@ std::vector<SampledElement> sampledPass(const Problem& p, Pass pass, double mult
                                 : pass == Pass::kY  ? yElements(p)
                                                     : bElements(p);
   const double pixels = static_cast<double>(p.batch * (p.transposed ? p.in : p.out).volume());
-  // Of taps an element of dx (of y, if transposed) meets one in each stride; the others are only looked at.
+  // An element of dx (of y, if transposed) meets one tap in each stride; the others are only looked at.
   const double taps = static_cast<double>(p.kernel.volume());
   const bool all = p.transposed == (pass == Pass::kDx);
   const double met = all ? taps : std::min(taps, std::ceil(taps / static_cast<double>(p.stride.volume())));

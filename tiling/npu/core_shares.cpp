@@ -20,7 +20,7 @@ CoreShares::CoreShares(const CubeWork& w, const TilingPlan& plan)
   const CoreSplit split = splitOf(w, s);
   const bool dx = w.pass == Pass::kDx;
   const std::int64_t pixels = dx ? s.m : s.k;
-  // Of tasks that are pieces of rows the last one in each row may be shorter; it is costed as a full one.
+  // Where tasks are pieces of rows, the last one in each row may be shorter; it is costed as a full one.
   const bool shortRows = pixels >= w.row() && w.pixels.h % (pixels / w.row()) != 0;
   cuts_[0] = Cut{dx ? split.rows : split.reduction, shortRows};
   const std::int64_t allK = dx ? w.gemm.k * w.kernel.d : 0;

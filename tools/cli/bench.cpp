@@ -68,7 +68,7 @@ struct Measured {
   TimeParts fastest;              ///< of the fastest run, if kernels are timed
 };
 
-// Of all threads of the process.
+// CPU time of all threads of the process.
 std::int64_t cpuTimeNs() {
   timespec now{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);

@@ -11,7 +11,7 @@
 namespace cubejit::cli {
 namespace {
 
-// Of the peak, while kernels multiply.
+// The share of the peak while kernels multiply.
 double rateOf(const BreakdownOf& what) {
   const double known = what.parts.multiplying / what.threads * what.peakGflops;
   return known > 0 ? what.flops / known : 0.0;

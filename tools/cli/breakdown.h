@@ -11,7 +11,7 @@
 
 namespace cubejit::cli {
 
-/// Of one run, in nanoseconds of all threads unless said otherwise.
+/// Times of one run, in nanoseconds of all threads unless said otherwise.
 struct TimeParts {
   struct Kernel {
     std::string name;

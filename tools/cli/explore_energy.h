@@ -19,7 +19,7 @@ namespace cubejit::cli {
 /// Picojoules. The defaults are published ones.
 struct EnergyFigures {
   double macF16 = 2.0, macBf16 = 2.0, macHf32 = 2.0, macF32 = 4.6;  ///< a multiply-add, summed in f32
-  /// Of a memory of so many bytes, for a byte read or written: sizes ascending. Between two sizes a power law; below the first its
+  /// The energy of a memory of so many bytes, for a byte read or written: sizes ascending. Between two sizes a power law; below the first its
   /// square root; above the last a memory is banks of that size.
   std::vector<std::pair<double, double>> sram = {{8192, 1.25}, {32768, 2.5}, {1048576, 12.5}};
   double memory = 31.4;  ///< a byte of the chip's memory

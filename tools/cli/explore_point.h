@@ -30,7 +30,7 @@ Result<Json> pointToJson(const GridPoint& point, const Question& question);
 /// Whether JSON from outside has what pointToJson() tells, as what it is: numbers, lists, names. Not whether it is true.
 bool isPoint(const Json& json);
 
-/// Of points without `failed`, those that no other is as good as in both and better in one. Ascending in x.
+/// The points without `failed` that no other is as good as in both and better in one. Ascending in x.
 std::vector<std::size_t> frontOf(const std::vector<Json>& points, const char* x, const char* y);
 
 }  // namespace cubejit::cli

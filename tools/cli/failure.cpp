@@ -13,7 +13,7 @@
 namespace cubejit::cli {
 namespace {
 
-// Of an error of a command that was typed so: plans that --plan gave are the caller's to mend.
+// Help for an error of a command that was typed so: plans that --plan gave are the caller's to mend.
 const char* helpFor(ErrorCode code, const std::string& typed) {
   if (code == ErrorCode::kNoFeasiblePlan && typed.find(" --plan") != std::string::npos)
     return "change the fields named above in the file that --plan names, or leave --plan out: then a plan is chosen";

@@ -11,7 +11,7 @@
 
 namespace cubejit::cli {
 
-/// Of one run, in cycles of a core.
+/// The time of one run, in cycles of a core.
 struct MeasuredPlan {
   double cycles = 0;  ///< of the run, as PlanCandidate::predictedCycles
   double multiplying = 0, moving = 0, walking = 0,

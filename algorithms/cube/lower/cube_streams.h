@@ -20,7 +20,7 @@ struct CubeTensors {
   IndexMap imageMap, otherMap, resultMap;
 };
 CubeTensors tensorsOf(const CubeJob& job);
-/// Of operands that lie otherwise than the job's problem has them.
+/// The tensors, where operands lie otherwise than the job's problem has them.
 CubeTensors tensorsOf(const CubeJob& job, const IndexMap& image, const IndexMap& other);
 
 /// Buffers of a program of cubes, by their numbers in it.
@@ -30,7 +30,7 @@ struct CubeBuffers {
   int unfolded = -1, aWords = -1, bWords = -1;
   std::int64_t panels = 0;  ///< as in CubeStreams; set before addCoreBuffers()
 };
-/// Of the words that the cube reads in a step along k.
+/// Bytes of the words that the cube reads in a step along k.
 struct PanelBytes {
   explicit PanelBytes(const CubeJob& job);
   std::int64_t a = 0, b = 0;

@@ -13,7 +13,7 @@ constexpr std::int64_t kRun = 32;
 
 }  // namespace
 
-// Of the channels in block `block` of the task's real group, those that exist.
+// How many channels exist in block `block` of the task's real group.
 std::vector<std::int64_t> UnitCalls::channelOffsets(bool image, std::int64_t block) const {
   const ChannelRange channels = channelsOf(job_, image && !w_.spread, task_.group);
   const std::int64_t count = std::clamp<std::int64_t>(channels.count - block * w_.c0, 0, w_.c0);

@@ -76,7 +76,7 @@ class BiasLowering {
   };
 
   bool widens() const { return dy_ != Element::kF32; }
-  // Of a pixel in UB, as it is in memory and widened; of the sums, and what becomes of them.
+  // Bytes of a pixel in UB, as it is in memory and widened, of the sums, and of what becomes of them.
   std::int64_t pixelBytes() const { return kRun + (widens() ? c0_ * 4 : 0); }
   static std::int64_t sumsBytes() { return 2 * kMostChannels * 4; }
 

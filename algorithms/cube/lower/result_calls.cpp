@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kSide = 16, kRowBytes = kSide * 4;
 
-// Of f32, one row.
+// A move of one row of f32.
 Move f32Row(MoveKind kind, int lanes, std::int64_t cols, const char* label) {
   return rowMove(kind, lanes, cols, Element::kF32, Element::kF32, label);
 }

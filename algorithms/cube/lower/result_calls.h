@@ -22,7 +22,7 @@ class ResultCalls {
   ResultCalls(const CubeJob& job, const CubeTensors& tensors, const CubeStreams& streams, const CubeSums& sums,
               bool add, int lanes);
 
-  /// Of a block at byte `l0c`. A block that nothing contributes to is written as zero, or left alone where blocks are added.
+  /// Stores the block at byte `l0c`. A block that nothing contributes to is written as zero, or left alone where blocks are added.
   void store(const CoreTask& task, const CubeBlock& block, std::int64_t l0c, CallSequence& calls) const;
 
  private:

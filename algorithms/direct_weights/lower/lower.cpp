@@ -184,7 +184,7 @@ class Lowering {
     phase.workCycles = multiplyAddVectors(v_, lanes_);
   }
 
-  // Of a sum where the kernel stores it.
+  // A sum where the kernel stores it.
   std::int64_t sumBytes() const { return direct_ ? elementBytes(out_.dwElement) : 4; }
 
   PackedPixels packed(bool big) const {
@@ -259,7 +259,7 @@ class Lowering {
     }
   }
 
-  // Of a call whose last class axis is one of blocks of rows; returns the most bytes that a variant copies.
+  // For a call whose last class axis is one of blocks of rows; returns the most bytes that a variant copies.
   std::int64_t fillVariants(Call& call, VectorSource source) {
     std::int64_t copied = 0;
     const std::array<bool, 2> met{b_.occurs(call.classAxes.back(), 0), b_.occurs(call.classAxes.back(), 1)};

@@ -48,7 +48,7 @@ struct BlockedAxis {
 
   /// Null if cache blocks of the class have no such register block.
   const BlockClass* blockOf(int cacheClass, int registerClass) const;
-  /// Of a cache block of the class; 0 if there is none.
+  /// How long the operand, and the result, of a cache block of the class is; 0 if there is none.
   std::int64_t operandsOf(int cacheClass) const;
   std::int64_t resultsOf(int cacheClass) const;
 

@@ -23,7 +23,7 @@ struct PackedWeights {
   bool tapsTogether = false;   ///< the taps of a reduction channel follow each other
   bool lastAlone = false;      ///< the last pair has no second member: zero stands for it
 
-  /// Of those, the ones that miss no member.
+  /// How many of them miss no member.
   std::int64_t whole() const { return lastAlone ? reduced - 1 : reduced; }
   /// Bytes in w from one reduction channel (or pair) to the next.
   std::int64_t step(const DataGradient& g) const { return pairs ? 2 * g.wReduced : g.wReduced; }

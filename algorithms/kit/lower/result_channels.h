@@ -48,7 +48,7 @@ struct ResultChannels {
     return r;
   }
 
-  /// Of a distance in y, in bytes.
+  /// How far channels move over a distance in y, in bytes.
   ChannelPlace along(std::int64_t bytes) const {
     const auto floored = [](std::int64_t x, std::int64_t y) { return x >= 0 ? x / y : -((-x + y - 1) / y); };
     const auto rest = [&](std::int64_t x, std::int64_t y) { return x - floored(x, y) * y; };

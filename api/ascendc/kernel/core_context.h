@@ -20,7 +20,7 @@ namespace cubejit::ascendc {
 class WriteLog;
 struct Collision;
 
-/// Of a tensor that begins nowhere.
+/// What is said of a tensor that begins nowhere.
 inline constexpr const char* kNoMemory = " has no memory: call SetGlobalBuffer first, and check the offset";
 
 /// Addresses [begin, end) that may be touched; both 0: not known.
@@ -47,7 +47,7 @@ std::string describe(const std::vector<Fault>& faults);
 /// One core for the time of a launch. Used by one thread at a time.
 class CoreContext {
  public:
-  /// Of options.machine, an NPU, which `spelled` tells from all others; see KernelCore for the other options.
+  /// A core of options.machine, an NPU, which `spelled` tells from all others; see KernelCore for the other options.
   CoreContext(Options options, std::string spelled, std::int64_t core)
       : options_(std::move(options)), spelled_(std::move(spelled)), core_(core) {}
 

@@ -85,7 +85,7 @@ PreparedShape workOf(const InputTiling& t, const SingleShape& s) {
                     at(depths.last, blocks - 1, oh.last + 1) - w.gradOutputBack - 1};
   const std::int64_t column = std::int64_t{t.hk} * t.wk * roundUp(std::int64_t{t.cout1G} * c0, 16) * c0;
   w.other = {taps.first * t.cin1G * column, (taps.last * t.cin1G + ceilDiv(s.n, c0)) * column - 1};
-  // Of the last tap only the channels of K are read.
+  // The last tap is read only as far as the channels of K go.
   w.other.last -= (roundUp(std::int64_t{t.cout1G} * c0, 16) - blocks * c0) * c0;
   return w;
 }

@@ -67,7 +67,7 @@ struct Conv3DBpFilterIntf {
   }
   /// Adds the block to FRACTAL_Z_3D, once after each Iterate; `enAtomic` other than 1 overwrites. `output` begins at the group, the
   /// kernel's depth and this core's channels. `enSequentialWrite` writes the block by itself at output[0], baseM rows a panel.
-  /// Of groups that share blocks of channels only products within a group are written, unless a block is written by itself.
+  /// Where groups share blocks of channels only products within a group are written, unless a block is written by itself.
   template <bool sync = true>
   __aicore__ inline void GetTensorC(const AscendC::GlobalTensor<DstT>& output, uint8_t enAtomic = 1,
                                     bool enSequentialWrite = false) {
