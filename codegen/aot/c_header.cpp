@@ -54,7 +54,7 @@ class Header {
   }
 
  private:
-  // Tensors the program touches, operands before results.
+  // What the caller brings, operands before results.
   std::vector<std::size_t> tensors() const {
     std::vector<std::size_t> out;
     for (std::size_t b = 0; b < p_.buffers.size(); ++b) {

@@ -50,15 +50,15 @@ float finished(const PostOps& post, float sum, float bias, float addend) {
   return sum;
 }
 
-// dy of an activation's sums, from that of its results.
-float sloped(const PostOps& post, float dy, float result) {
+// The gradient of what an activation is applied to, from that of its results.
+float sloped(const PostOps& post, float gradient, float result) {
   switch (post.activation) {
-    case Activation::kNone: return dy;
-    case Activation::kRelu: return result <= 0 ? 0 : dy;
-    case Activation::kLeakyRelu: return result > 0 ? dy : post.alpha * dy;
-    case Activation::kClip: return result + -post.alpha <= 0 || result * -1 + post.beta <= 0 ? 0 : dy;
+    case Activation::kNone: return gradient;
+    case Activation::kRelu: return result <= 0 ? 0 : gradient;
+    case Activation::kLeakyRelu: return result > 0 ? gradient : post.alpha * gradient;
+    case Activation::kClip: return result + -post.alpha <= 0 || result * -1 + post.beta <= 0 ? 0 : gradient;
   }
-  return dy;
+  return gradient;
 }
 
 float addendAt(const char* result, std::int64_t residual, Element element) {

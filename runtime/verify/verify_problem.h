@@ -23,8 +23,8 @@ struct VerifyRequest {
   /// a leaky ReLU whose slope is no whole number of quarters.
   bool reals = false;
   std::vector<TilingPlan> plans;  ///< as in CompileRequest
-  double sampleAbove =
-      0;  ///< > 0: problems with more multiply-adds than this are compared on a sample that takes about as many
+  /// > 0: problems with more multiply-adds, or elements of a result, than this are compared on a sample that takes about as many.
+  double sampleAbove = 0;
   WeightsUse weights = WeightsUse::kEachRun;  ///< kKept: packed once, and w is not there when gradients are computed
   static constexpr std::int64_t kMostElements = 1 << 29;
   std::int64_t mostElements = kMostElements;  ///< of all tensors together; above that it is skipped, for want of memory
