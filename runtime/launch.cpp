@@ -232,6 +232,7 @@ std::vector<char*> LaunchProgram::basesOf(const Places& places, int slot) const 
   std::size_t caller = 0;
   const WorkspaceLayout& workspace = places.kept == nullptr ? workspace_ : besidePacked_;
   std::vector<char*> bases;
+  bases.reserve(buffers_.size());
   for (std::size_t b = 0; b < buffers_.size(); ++b) {
     char* base = nullptr;
     switch (buffers_[b].use) {

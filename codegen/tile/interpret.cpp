@@ -50,15 +50,15 @@ float finished(const PostOps& post, float sum, float bias, float addend) {
   return sum;
 }
 
-// The gradient of what an activation is applied to, from that of its results.
-float sloped(const PostOps& post, float gradient, float result) {
+// A value times the slope of the activation that gave `result`.
+float sloped(const PostOps& post, float value, float result) {
   switch (post.activation) {
-    case Activation::kNone: return gradient;
-    case Activation::kRelu: return result <= 0 ? 0 : gradient;
-    case Activation::kLeakyRelu: return result > 0 ? gradient : post.alpha * gradient;
-    case Activation::kClip: return result + -post.alpha <= 0 || result * -1 + post.beta <= 0 ? 0 : gradient;
+    case Activation::kNone: return value;
+    case Activation::kRelu: return result <= 0 ? 0 : value;
+    case Activation::kLeakyRelu: return result > 0 ? value : post.alpha * value;
+    case Activation::kClip: return result + -post.alpha <= 0 || result * -1 + post.beta <= 0 ? 0 : value;
   }
-  return gradient;
+  return value;
 }
 
 float addendAt(const char* result, std::int64_t residual, Element element) {

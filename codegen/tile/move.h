@@ -41,7 +41,7 @@ inline float laneSum(const float* lane, int lanes) {
 /// f32 at D + r * biasRow + c * biasColumn; where columns differ, whole vectors are read, whatever is left of a row. D is the same in all repetitions.
 ///
 /// With `backward`, a copy of one row, the other way: D leads to a row of what the activation of `post` gave, elements of type `result`, and
-/// each element of its gradient becomes what it is times the activation's slope, 0 where that is 0 (post_ops.h), rounded to `to`.
+/// each element there becomes what it is times the activation's slope, 0 where that is 0 (post_ops.h), rounded to `to`.
 struct Move {
   MoveKind kind = MoveKind::kCopy;
   int lanes = 16;

@@ -61,11 +61,11 @@ class Structure {
   void residual() {
     const auto [result, addend] = p_.residual;
     if (result < 0 && addend < 0) return;
-    const bool there = within(result, p_.buffers.size()) && within(addend, p_.buffers.size());
-    require(there, "residual: buffer " + range(there                               ? 0
-                                               : within(result, p_.buffers.size()) ? addend
-                                                                                   : result,
-                                               p_.buffers.size()));
+    bool there = true;
+    for (const int b : {result, addend}) {
+      require(within(b, p_.buffers.size()), "residual: buffer " + range(b, p_.buffers.size()));
+      there = there && within(b, p_.buffers.size());
+    }
     if (!there) return;
     const Buffer &to = p_.buffers[static_cast<std::size_t>(result)],
                  &from = p_.buffers[static_cast<std::size_t>(addend)];

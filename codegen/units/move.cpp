@@ -60,7 +60,7 @@ class Lowering {
         a_(move.label, isa),
         elements_(a_, m_.from, m_.to, m_.pairPitch),
         post_(a_, m_.post, m_.to, m_.biasColumn == 0),
-        gradients_(a_, m_.from, Element::kF32),
+        values_(a_, m_.from, Element::kF32),
         results_(a_, m_.result, Element::kF32),
         sloped_(a_, Element::kF32, m_.to) {
     if (Interleave::applies(m_, isa_)) interleave_.emplace(a_, isa_, m_);
@@ -323,7 +323,7 @@ class Lowering {
 
   void slopeVector(At from, At to, At results, LaneRange lanes) {
     const int r = next();
-    gradients_.load(r, -1, from.base, from.disp, lanes);
+    values_.load(r, -1, from.base, from.disp, lanes);
     results_.load(kResults, -1, results.base, results.disp, lanes);
     post_.backward(r, kResults, scratch(), kResults + 1);
     sloped_.store(r, scratch(), to.base, to.disp, lanes);
@@ -446,7 +446,7 @@ class Lowering {
   VectorAssembler a_;
   ElementCode elements_;
   PostCode post_;
-  ElementCode gradients_, results_, sloped_;  // of a backward move
+  ElementCode values_, results_, sloped_;  // of a backward move
   std::optional<Interleave> interleave_;
   int next_ = 0;
 };

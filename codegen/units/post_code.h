@@ -57,7 +57,7 @@ class PostCode {
     }
   }
 
-  /// The other way: the gradient in `reg` times the slope where `y` holds results. Overwrites y, s.x, s.y, s.constant and `more`.
+  /// The other way: what is in `reg`, times the slope where `y` holds results. Overwrites y, s.x, s.y, s.constant and `more`.
   void backward(int reg, int y, NarrowScratch s, int more) {
     const int above = s.x;
     switch (post_.activation) {

@@ -7,7 +7,8 @@
 #include <pybind11/stl.h>
 
 #include <cstdlib>
-#include <new>
+
+#include "python/core/aligned_bytes.h"
 
 namespace cubejit::python {
 
@@ -57,12 +58,7 @@ py::buffer_info toBuffer(const Array& array) {
 }  // namespace
 
 std::shared_ptr<std::byte> allocate(std::size_t bytes) {
-  constexpr std::size_t kAlign = 64, kMost = std::size_t{1} << 47;
-  if (bytes > kMost) throw std::bad_alloc();
-  const std::size_t whole = (bytes + kAlign - 1) / kAlign * kAlign;
-  void* memory = std::aligned_alloc(kAlign, whole == 0 ? kAlign : whole);
-  if (memory == nullptr) throw std::bad_alloc();
-  return {static_cast<std::byte*>(memory), [](std::byte* held) { std::free(held); }};
+  return {alignedBytes(bytes, 64), [](std::byte* held) { std::free(held); }};
 }
 
 void bindArray(py::module_& module) {

@@ -5,7 +5,7 @@
 
 #include "cubejit/words.h"
 #include "python/core/failure.h"
-#include "python/core/workspace.h"
+#include "python/core/layer.h"
 
 namespace cubejit::python {
 
@@ -168,12 +168,10 @@ void Call::compute(Session& session, int threads) {
     to.data = to.array.memory.get();
   }
   const auto resultAt = [&](Pass pass) { return target(pass).data; };
-  const std::size_t bytes = executable->workspaceBytes(threads);
-  const Workspace workspace = takeWorkspace(bytes);
-  require(
-      executable->run({operands[0].data, operands[1].data, operands[2].data, resultAt(Pass::kDx), resultAt(Pass::kDw),
-                       resultAt(Pass::kDb), nullptr, mask.y ? resultAt(Pass::kY) : yGiven.data, bias.data, addend.data},
-                      workspace.get(), bytes, threads));
+  require(Layer{nullptr, executable}.run(
+      {operands[0].data, operands[1].data, operands[2].data, resultAt(Pass::kDx), resultAt(Pass::kDw),
+       resultAt(Pass::kDb), mask.y ? resultAt(Pass::kY) : yGiven.data, bias.data, addend.data},
+      threads));
 }
 
 py::object Call::result(Pass pass) {

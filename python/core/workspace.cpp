@@ -8,6 +8,8 @@
 #include <new>
 #include <utility>
 
+#include "python/core/aligned_bytes.h"
+
 namespace cubejit::python {
 
 namespace {
@@ -19,14 +21,12 @@ constexpr std::size_t kHugePage = std::size_t{2} << 20;
 std::atomic<std::size_t*> kept = nullptr;
 
 Workspace allocate(std::size_t bytes) {
-  constexpr std::size_t kAlign = 64, kMost = std::size_t{1} << 47;
-  if (bytes > kMost) throw std::bad_alloc();
-  const std::size_t align = bytes < kHugePage ? kAlign : kHugePage, whole = (bytes + align - 1) / align * align;
-  void* memory = std::aligned_alloc(align, whole);
-  if (memory == nullptr) throw std::bad_alloc();
+  const bool huge = bytes >= kHugePage;
+  const std::size_t align = huge ? kHugePage : 64, whole = (bytes + align - 1) / align * align;
+  Workspace workspace(alignedBytes(whole, align), {whole});
   // Pages of 2 MiB are zeroed one at a time instead of 512 times; without them it is only slower.
-  if (align == kHugePage) static_cast<void>(madvise(memory, whole, MADV_HUGEPAGE));
-  return Workspace(static_cast<std::byte*>(memory), {whole});
+  if (huge) static_cast<void>(madvise(workspace.get(), whole, MADV_HUGEPAGE));
+  return workspace;
 }
 
 }  // namespace
