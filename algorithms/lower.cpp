@@ -8,10 +8,10 @@
 #include "algorithms/algorithm.h"
 #include "algorithms/kit/adjoint.h"
 #include "algorithms/kit/lower/data_gradient.h"
-#include "algorithms/kit/lower/forward_names.h"
-#include "algorithms/kit/lower/post_ops.h"
-#include "algorithms/kit/lower/reorder.h"
 #include "algorithms/kit/reorder.h"
+#include "algorithms/transforms/forward_names.h"
+#include "algorithms/transforms/post_ops.h"
+#include "algorithms/transforms/reorder.h"
 #include "tiling/no_throw.h"
 
 namespace cubejit {
@@ -26,7 +26,7 @@ Result<TileProgram> lowerForChip(const Problem& problem, const TilingPlan& plan,
 
 Result<TileProgram> lowerPass(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
   if (plan.pass == Pass::kY) {
-    if (machine.isNpu()) {  // whose job is the adjoint's
+    if (machine.isEmulated()) {  // whose job is the adjoint's
       CUBEJIT_TRY(program, lowerForChip(problem, plan, machine));
       return inForwardNames(std::move(program), problem);
     }
@@ -43,7 +43,7 @@ Result<TileProgram> lowerPass(const Problem& problem, const TilingPlan& plan, co
     CUBEJIT_TRY(program, lowerPass(adjoint, asData(plan), machine));
     return addPostOps(inForwardNames(std::move(program), problem), problem, wide, machine.isa.lanes());
   }
-  if (machine.isNpu()) return lowerForChip(problem, plan, machine);
+  if (machine.isEmulated()) return lowerForChip(problem, plan, machine);
   const Algorithm* algorithm = algorithmOf(plan);
   if (algorithm == nullptr)
     return Error{ErrorCode::kUnsupported, Stage::kTile, "the plan's algorithm is not part of this build"};

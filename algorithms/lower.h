@@ -3,11 +3,11 @@
 // Decides the arrow TilingPlan -> TileProgram: one gradient's plan becomes buffers, kernels, lists and loop nests.
 #pragma once
 
+#include "algorithms/cube/job.h"
 #include "codegen/tile/program.h"
 #include "cubejit/machine.h"
 #include "cubejit/plan.h"
 #include "cubejit/result.h"
-#include "tiling/npu/cube_job.h"
 
 namespace cubejit {
 

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "algorithms/cube/block_stream.h"
 #include "algorithms/lower.h"
 #include "cubejit/index_map.h"
-#include "tiling/npu/block_stream.h"
 
 namespace cubejit {
 
@@ -53,7 +53,7 @@ struct CubeTaskProgram {
   int l0c = -1;  ///< the buffer
 };
 
-/// Errors: kLimitExceeded, of a program that is too long. Preconditions: taskRules() finds nothing (tiling/npu/task_rules.h); channels of dW
+/// Errors: kLimitExceeded, of a program that is too long. Preconditions: taskRules() finds nothing (algorithms/cube/task_rules.h); channels of dW
 /// are whole blocks, as all of a block are written.
 Result<CubeTaskProgram> lowerTask(const CubeJob& job, const TaskTensors& tensors, const CoreTask& task, int lanes,
                                   const CubeShortcuts& shortcuts = {});

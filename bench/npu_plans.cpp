@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "cubejit/machines.h"
-#include "runtime/json_problem.h"
+#include "runtime/text/json_problem.h"
 #include "tests/support/published_tilings.h"
 
 namespace cubejit {
@@ -96,7 +96,7 @@ int times(const Machine& machine, const std::vector<std::string>& suites) {
     auto problems = readSuite(path);
     if (!problems.ok()) return std::fprintf(stderr, "%s\n", problems.error().message.c_str()), 2;
     for (Problem& problem : *problems) {
-      for (const CubeStep& step : machine.npu.cubes) {
+      for (const MatrixProduct& step : machine.npu.cube.products) {
         problem.dtype = step.operand;
         for (const Pass pass : {Pass::kDx, Pass::kDw}) {
           Result<NpuReport> r = Error{};

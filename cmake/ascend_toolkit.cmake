@@ -5,7 +5,7 @@ set(CUBEJIT_TOOLKIT COMPONENT ascend_toolkit EXCLUDE_FROM_ALL)
 
 install(DIRECTORY api/acl/include/ api/ascendc/include/ include/cubejit DESTINATION include ${CUBEJIT_TOOLKIT} PATTERN machines EXCLUDE)
 install(FILES ${PROJECT_BINARY_DIR}/generated/cubejit/algorithm_plans.h DESTINATION include/cubejit ${CUBEJIT_TOOLKIT})
-foreach(algorithm ${CUBEJIT_ALGORITHMS})
+foreach(algorithm ${CUBEJIT_ALGORITHMS} cube)
   install(FILES algorithms/${algorithm}/plan.h DESTINATION include/cubejit/algorithms/${algorithm} ${CUBEJIT_TOOLKIT})
 endforeach()
 foreach(target cubejit_shared cubejit_acl cubejit_llvm)

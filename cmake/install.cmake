@@ -9,7 +9,7 @@ endif()
 install(DIRECTORY include/cubejit TYPE INCLUDE PATTERN machines EXCLUDE)
 install(FILES ${PROJECT_BINARY_DIR}/generated/cubejit/algorithm_plans.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cubejit)
-foreach(algorithm ${CUBEJIT_ALGORITHMS})
+foreach(algorithm ${CUBEJIT_ALGORITHMS} cube)
   install(FILES algorithms/${algorithm}/plan.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cubejit/algorithms/${algorithm})
 endforeach()
 install(DIRECTORY api/ascendc/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cubejit-ascendc)

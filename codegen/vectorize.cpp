@@ -8,14 +8,13 @@
 #include <vector>
 
 #include "codegen/tile/rules.h"
-#include "codegen/units/contract.h"
-#include "codegen/units/move.h"
+#include "codegen/units/units.h"
 
 namespace cubejit {
 
 Result<VectorProgram> vectorize(const Kernel& kernel, const HostIsa& isa) {
   std::vector<std::string> broken = kernelRules(kernel);
-  const int lanes = std::visit([](const auto& k) { return k.lanes; }, kernel);
+  const int lanes = lanesOf(kernel);
   if (lanes != isa.lanes())
     broken.push_back("vectors of " + std::to_string(lanes) + " lanes; " + toString(isa.level) + " has " +
                      std::to_string(isa.lanes()));
@@ -24,8 +23,7 @@ Result<VectorProgram> vectorize(const Kernel& kernel, const HostIsa& isa) {
     for (const std::string& rule : broken) message += "\n" + rule;
     return Error{ErrorCode::kInternal, Stage::kVector, message};
   }
-  if (const auto* contract = std::get_if<Contract>(&kernel)) return vectorizeContract(*contract, isa);
-  return vectorizeMove(std::get<Move>(kernel), isa);
+  return std::visit([&](const auto& k) { return unitCode(k, isa); }, kernel);
 }
 
 }  // namespace cubejit

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tiling/npu/task_times.h"
+#include "algorithms/cube/task_times.h"
 
 namespace cubejit {
 namespace {
@@ -18,7 +18,7 @@ double over(double bytes, double rate) { return rate > 0 ? bytes / rate : 0; }
 
 Clock::Clock(const Machine& machine, DType operand)
     : rates_(machine.npu.paths), vectorBytes_(real(machine.npu.vectorBytes)), fixpipe_(machine.npu.fixpipe) {
-  const CubeStep* step = machine.npu.step(operand);
+  const MatrixProduct* step = machine.npu.cube.product(operand);
   stepCycles_ = step == nullptr ? 1 : step->cycles;
   beginTask();
 }

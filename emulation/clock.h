@@ -2,7 +2,7 @@
 //
 // Decides when each unit instruction would run on the chip: pipes run side by side, each in order; an instruction waits for what it
 // reads to be there and for what it overwrites to be used up. Parts of buffers are told apart by where they begin, so what a tiling
-// doubles overlaps and what it does not waits. Rates are the machine's; see tiling/npu/task_times.h for the two that are assumed.
+// doubles overlaps and what it does not waits. Rates are the machine's; see algorithms/cube/task_times.h for the two that are assumed.
 #pragma once
 
 #include <array>

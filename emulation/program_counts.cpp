@@ -45,14 +45,14 @@ class InstructionReader {
 
   void add(const Call& call) {
     if (first_ == nullptr) first_ = &call.name;
-    i_.unit = call.unit;
+    i_.unit = CoreUnit(call.unit);
     const Variant& v = call.variants.front();
     const Kernel& kernel = p_.kernels[static_cast<std::size_t>(v.kernel)];
     operand(call, call.a, 0, i_.read);
     const bool ofCore = operand(call, call.c, 2, i_.written);
     const auto* contract = std::get_if<Contract>(&kernel);
     if (contract == nullptr) {
-      i_.accumulates = ofCore && std::get_if<Move>(&kernel)->kind == MoveKind::kAccumulate;
+      i_.accumulates = ofCore && std::holds_alternative<Accumulate>(kernel);
       return;
     }
     i_.accumulates = v.accumulate;
@@ -101,7 +101,7 @@ class InstructionReader {
     if (!of) {
       if (buffer.use == Buffer::Use::kPrivate) return false;
       i_.memory += t.bytes;
-      if (call.unit == CoreUnit::kGmToL1) imageRuns_ += traffic(call, 2).bytes;
+      if (CoreUnit(call.unit) == CoreUnit::kGmToL1) imageRuns_ += traffic(call, 2).bytes;
       return false;
     }
     const auto [known, fresh] = side.emplace(*of, t);
@@ -149,8 +149,8 @@ std::vector<CoreInstruction> instructionsOf(ProgramTouch& program, const Phase& 
 }
 
 CoreCounter::CoreCounter(const Machine& machine, DType operand) : clock(machine, operand) {
-  if (const CubeStep* step = machine.npu.step(operand))
-    productsOfStep_ = step->fractal.m * step->fractal.k * step->fractal.n;
+  if (const MatrixProduct* step = machine.npu.cube.product(operand))
+    productsOfStep_ = step->shape.m * step->shape.k * step->shape.n;
 }
 
 void CoreCounter::beginTask() {

@@ -11,6 +11,7 @@
 #include <set>
 #include <vector>
 
+#include "algorithms/cube/core_units.h"
 #include "codegen/tile/program.h"
 #include "codegen/tile/touch.h"
 #include "cubejit/core_counts.h"

@@ -62,7 +62,7 @@ class RunSanitizer {
     }
     for (const CallAccess& access : own) {
       // A strip on its way from L0C to memory takes the place of the one before.
-      if (access.writes && call(i).unit == CoreUnit::kFixpipe) bytesOf(access.buffer).clear();
+      if (access.writes && CoreUnit(call(i).unit) == CoreUnit::kFixpipe) bytesOf(access.buffer).clear();
     }
     for (const CallAccess& access : own) {
       const Buffer& buffer = bufferOf(access);
@@ -115,12 +115,14 @@ class RunSanitizer {
   }
 
   void race(int i, const CallAccess& access) {
-    touched_[access.buffer].touch(access.bytes, access.writes, i, pipeOf(call(i).unit), [&](int other, bool wrote) {
-      if (other == i || order_.isBefore(other, i) || !raced_.insert({i, other}).second) return;
-      add(FindingKind::kRace, i, other, access.buffer, access.bytes,
-          std::string(access.writes ? "overwrites" : "reads") + " what the other " + (wrote ? "writes" : "reads") +
-              ", and no flag says which is first");
-    });
+    touched_[access.buffer].touch(access.bytes, access.writes, i, static_cast<int>(pipeOf(CoreUnit(call(i).unit))),
+                                  [&](int other, bool wrote) {
+                                    if (other == i || order_.isBefore(other, i) || !raced_.insert({i, other}).second)
+                                      return;
+                                    add(FindingKind::kRace, i, other, access.buffer, access.bytes,
+                                        std::string(access.writes ? "overwrites" : "reads") + " what the other " +
+                                            (wrote ? "writes" : "reads") + ", and no flag says which is first");
+                                  });
   }
 
   void init(int i, const CallAccess& access) {
@@ -144,7 +146,7 @@ class RunSanitizer {
 
   // Sums of the cube: begun, added to, gone.
   void leave(int i, const CallAccess& access) {
-    const bool cube = call(i).unit == CoreUnit::kCube;
+    const bool cube = CoreUnit(call(i).unit) == CoreUnit::kCube;
     if (cube && (!access.writes || bufferOf(access).name != "L0C")) return;
     for (Sums& sums : sums_) {
       if (sums.bytes.begin >= access.bytes.end || access.bytes.begin >= sums.bytes.end) continue;
@@ -205,17 +207,17 @@ FindingParty partyOf(const Phase& phase, const std::vector<Node>& calls, const W
   bool cubes = false;
   for (int i = 0; i <= call; ++i) {
     const Call& c = calls[static_cast<std::size_t>(run.begin + i)].call;
-    if (c.issues && i > 0 && cubes && c.unit != CoreUnit::kFixpipe &&
-        calls[static_cast<std::size_t>(run.begin + i - 1)].call.unit == CoreUnit::kFixpipe)
+    if (c.issues && i > 0 && cubes && CoreUnit(c.unit) != CoreUnit::kFixpipe &&
+        CoreUnit(calls[static_cast<std::size_t>(run.begin + i - 1)].call.unit) == CoreUnit::kFixpipe)
       ++blocks;
-    cubes = cubes || c.unit == CoreUnit::kCube;
+    cubes = cubes || CoreUnit(c.unit) == CoreUnit::kCube;
     number += c.issues ? 1 : 0;
   }
   const Call& c = calls[static_cast<std::size_t>(run.begin + call)].call;
-  party.unit = toString(c.unit);
+  party.unit = toString(CoreUnit(c.unit));
   party.instruction = c.name;
   party.number = std::max<std::int64_t>(0, number);
-  party.block = cubes || c.unit == CoreUnit::kGmToL1 || c.unit == CoreUnit::kL1ToL0 ? blocks : -1;
+  party.block = cubes || CoreUnit(c.unit) == CoreUnit::kGmToL1 || CoreUnit(c.unit) == CoreUnit::kL1ToL0 ? blocks : -1;
   return party;
 }
 

@@ -5,14 +5,22 @@
 #include "emulation/unit_order.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
-
-#include "codegen/tile/print.h"
 
 namespace cubejit {
 namespace {
 
-std::size_t index(UnitPipe p) { return static_cast<std::size_t>(p); }
+constexpr std::size_t kPipes = kUnitPipes.size();
+
+std::size_t index(int pipe) { return static_cast<std::size_t>(pipe); }
+
+// "set MTE1_M:0": as hardware events are called.
+std::string text(const UnitFlag& flag) {
+  if (flag.kind == UnitFlag::Kind::kBarrier) return "\"barrier\"";
+  return std::string(flag.kind == UnitFlag::Kind::kSet ? "\"set " : "\"wait ") + toString(UnitPipe(flag.from)) + "_" +
+         toString(UnitPipe(flag.to)) + ":" + std::to_string(flag.id) + "\"";
+}
 
 template <class Over>
 void learn(Over& to, const Over& from) {
@@ -22,14 +30,14 @@ void learn(Over& to, const Over& from) {
 }  // namespace
 
 UnitOrder::UnitOrder(const std::vector<Node>& calls, const Window& run)
-    : flags_(kUnitPipes * kUnitPipes * kUnitFlags), places_(static_cast<std::size_t>(run.end - run.begin)) {
+    : flags_(kPipes * kPipes * kUnitFlags), places_(static_cast<std::size_t>(run.end - run.begin)) {
   int barriers = 0;
-  UnitPipe pipe = UnitPipe::kMte2;
+  int pipe = 0;
   for (int i = 0; i < run.end - run.begin; ++i) {
     const Call& call = calls[static_cast<std::size_t>(run.begin + i)].call;
-    if (call.unit != CoreUnit::kNone) pipe = pipeOf(call.unit);
+    if (call.unit >= 0) pipe = static_cast<int>(pipeOf(CoreUnit(call.unit)));
     for (const UnitFlag& f : call.flags) {
-      if (f.id >= kUnitFlags) fault({i}, -1, "\"" + print(f) + "\": flags are 0 to " + std::to_string(kUnitFlags - 1));
+      if (f.id >= kUnitFlags) fault({i}, -1, text(f) + ": flags are 0 to " + std::to_string(kUnitFlags - 1));
       if (f.id >= kUnitFlags) continue;
       if (f.kind == UnitFlag::Kind::kWait) queues_[index(f.to)].push_back({i, &f});
       if (f.kind != UnitFlag::Kind::kBarrier) continue;
@@ -44,7 +52,7 @@ UnitOrder::UnitOrder(const std::vector<Node>& calls, const Window& run)
   }
   for (bool moved = true; moved;) {
     moved = false;
-    for (std::size_t p = 0; p < kUnitPipes; ++p) {
+    for (std::size_t p = 0; p < kPipes; ++p) {
       while (advance(p)) moved = true;
     }
     const bool allAtBarrier = std::all_of(queues_.begin(), queues_.end(), [&](const auto& queue) {
@@ -58,14 +66,14 @@ UnitOrder::UnitOrder(const std::vector<Node>& calls, const Window& run)
   explainDeadlock();
   for (std::size_t f = 0; f < flags_.size() && finishes_; ++f) {
     if (flags_[f].raised.empty()) continue;
-    const UnitFlag name{UnitFlag::Kind::kSet, static_cast<UnitPipe>(f / kUnitFlags / kUnitPipes),
-                        static_cast<UnitPipe>(f / kUnitFlags % kUnitPipes), static_cast<std::uint8_t>(f % kUnitFlags)};
-    faults_.push_back({flags_[f].raised.front().call, -1, "\"" + print(name) + "\" is never awaited"});
+    const UnitFlag name{UnitFlag::Kind::kSet, static_cast<int>(f / kUnitFlags / kPipes),
+                        static_cast<int>(f / kUnitFlags % kPipes), static_cast<std::uint8_t>(f % kUnitFlags)};
+    faults_.push_back({flags_[f].raised.front().call, -1, text(name) + " is never awaited"});
   }
 }
 
 UnitOrder::Flag& UnitOrder::flag(const UnitFlag& f) {
-  return flags_[(index(f.from) * kUnitPipes + index(f.to)) * kUnitFlags + f.id];
+  return flags_[(index(f.from) * kPipes + index(f.to)) * kUnitFlags + f.id];
 }
 
 void UnitOrder::fault(const Step& step, int other, std::string what) {
@@ -84,10 +92,9 @@ bool UnitOrder::advance(std::size_t pipe) {
   } else if (step.flag->kind == UnitFlag::Kind::kSet) {
     Flag& f = flag(*step.flag);
     if (!f.raised.empty())
-      fault(step, f.raised.back().call,
-            "\"" + print(*step.flag) + "\" while it is set, for nothing says that its wait is over");
+      fault(step, f.raised.back().call, text(*step.flag) + " while it is set, for nothing says that its wait is over");
     else if (over[index(step.flag->to)] < f.lowered)
-      fault(step, f.loweredBy, "\"" + print(*step.flag) + "\" again, though nothing orders it behind the wait before");
+      fault(step, f.loweredBy, text(*step.flag) + " again, though nothing orders it behind the wait before");
     ++over[pipe];
     f.raised.push_back({over, step.call});
   } else {
@@ -105,14 +112,14 @@ bool UnitOrder::advance(std::size_t pipe) {
 void UnitOrder::barrier() {
   Over all{};
   for (const Over& over : over_) learn(all, over);
-  for (std::size_t p = 0; p < kUnitPipes; ++p) {
+  for (std::size_t p = 0; p < kPipes; ++p) {
     over_[p] = all;
     ++next_[p];
   }
 }
 
 void UnitOrder::explainDeadlock() {
-  for (std::size_t p = 0; p < kUnitPipes; ++p) {
+  for (std::size_t p = 0; p < kPipes; ++p) {
     if (next_[p] == queues_[p].size()) continue;
     finishes_ = false;
     const Step& step = queues_[p][next_[p]];
@@ -125,7 +132,7 @@ void UnitOrder::explainDeadlock() {
         setBy = sets[s].call;
     }
     fault(step, setBy,
-          "\"" + print(*step.flag) + "\" waits for ever: " +
+          text(*step.flag) + " waits for ever: " +
               (setBy < 0 ? "the flag is never set" : "a deadlock, for what sets the flag waits, too"));
   }
 }

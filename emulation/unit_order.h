@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/cube/core_units.h"
 #include "codegen/tile/program.h"
 
 namespace cubejit {
@@ -32,7 +33,7 @@ class UnitOrder {
 
  private:
   // By pipe: how many of its steps (calls, flags and waits) are known to be over.
-  using Over = std::array<std::int64_t, kUnitPipes>;
+  using Over = std::array<std::int64_t, kUnitPipes.size()>;
   struct Step {
     int call = -1;
     const UnitFlag* flag = nullptr;  ///< null: the call itself
@@ -53,9 +54,9 @@ class UnitOrder {
   void explainDeadlock();
   void fault(const Step& step, int other, std::string what);
 
-  std::array<std::vector<Step>, kUnitPipes> queues_;
-  std::array<std::size_t, kUnitPipes> next_{};
-  std::array<Over, kUnitPipes> over_{};
+  std::array<std::vector<Step>, kUnitPipes.size()> queues_;
+  std::array<std::size_t, kUnitPipes.size()> next_{};
+  std::array<Over, kUnitPipes.size()> over_{};
   std::vector<Flag> flags_;
   struct Place {
     std::size_t pipe = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides whether passes of one call gain by reading dy a block at a time, one after the other while it is in a core's cache,
-// and which plans have tasks of such blocks. Leaves the order of tasks to runtime/back_to_back.h.
+// and which plans have tasks of such blocks. Leaves the order of tasks to runtime/exec/back_to_back.h.
 #pragma once
 
 #include <cstdint>

@@ -37,18 +37,19 @@ bool isPlain(std::string_view name) {
 }
 
 void checkCubes(const Machine& m, Rules& rules) {
-  rules.require(!m.npu.cubes.empty(), "cubes must list at least one type; f16, bf16, f32, hf32 and hf32_low are known");
+  rules.require(!m.npu.cube.products.empty(),
+                "cubes must list at least one type; f16, bf16, f32, hf32 and hf32_low are known");
   std::set<DType> seen;
-  for (const CubeStep& cube : m.npu.cubes) {
+  for (const MatrixProduct& cube : m.npu.cube.products) {
     const std::string name = std::string("cubes.") + toString(cube.operand);
     rules.require(seen.insert(cube.operand).second, name + " is listed twice");
-    const std::int64_t channels = 32 / byteSize(cube.operand);
-    rules.require(cube.fractal.m == 16,
-                  name + ".m = " + std::to_string(cube.fractal.m) + " must be 16, the rows of a fractal");
-    rules.require(cube.fractal.n == 16,
-                  name + ".n = " + std::to_string(cube.fractal.n) + " must be 16, the columns of a fractal");
-    rules.require(cube.fractal.k == channels, name + ".k = " + std::to_string(cube.fractal.k) + " must be " +
-                                                  std::to_string(channels) + ", the values in 32 bytes");
+    const std::int64_t channels = m.npu.cube.rowBytes / byteSize(cube.operand);
+    rules.require(cube.shape.m == m.npu.cube.rows,
+                  name + ".m = " + std::to_string(cube.shape.m) + " must be 16, the rows of a fractal");
+    rules.require(cube.shape.n == 16,
+                  name + ".n = " + std::to_string(cube.shape.n) + " must be 16, the columns of a fractal");
+    rules.require(cube.shape.k == channels, name + ".k = " + std::to_string(cube.shape.k) + " must be " +
+                                                std::to_string(channels) + ", the values in 32 bytes");
     rules.positive(name + ".cycles", cube.cycles);
   }
 }

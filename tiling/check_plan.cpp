@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "algorithms/algorithm.h"
+#include "algorithms/cube/bias_plan.h"
 #include "algorithms/kit/adjoint.h"
 #include "algorithms/kit/reorder.h"
 #include "cubejit/npu.h"
-#include "tiling/npu/bias_plan.h"
 #include "tiling/planner.h"
 
 namespace cubejit {
@@ -71,7 +71,7 @@ void checkRanges(const TilingPlan& plan, Rules& rules) {
 }  // namespace
 
 std::vector<std::string> checkPlan(const Problem& asked, const TilingPlan& plan, const Machine& machine) {
-  if (machine.isNpu())
+  if (machine.isEmulated())
     return plan.pass == Pass::kDb ? checkBiasPlan(asked, plan, machine) : checkOnNpu(asked, plan, machine);
   if (plan.pass == Pass::kY) return inForwardWords(checkPlan(adjointOf(asked), asData(plan), machine));
   const Algorithm* algorithm = algorithmOf(plan);

@@ -5,20 +5,20 @@
 
 #include <utility>
 
+#include "algorithms/cube/space.h"
 #include "algorithms/kit/adjoint.h"
-#include "tiling/npu/cube_space.h"
 
 namespace cubejit {
 
 Result<std::vector<Candidate>> legalPlans(const Problem& problem, Pass pass, const Machine& machine) {
-  const bool explain = !machine.isNpu();
+  const bool explain = !machine.isEmulated();
   CUBEJIT_TRY(choice, choosePlan(problem, pass, machine, explain));
-  if (machine.isNpu() && pass == Pass::kY) {
+  if (machine.isEmulated() && pass == Pass::kY) {
     std::vector<Candidate> legal = legalCubePlans(adjointOf(problem), Pass::kDx, machine);
     for (Candidate& candidate : legal) candidate.plan = asForward(candidate.plan);
     return legal;
   }
-  if (machine.isNpu() && pass != Pass::kDb) return legalCubePlans(problem, pass, machine);
+  if (machine.isEmulated() && pass != Pass::kDb) return legalCubePlans(problem, pass, machine);
   std::vector<Candidate> legal;
   for (Candidate& candidate : choice.considered) {
     if (!candidate.refusedBy.empty()) break;  // refused ones come last
@@ -29,7 +29,7 @@ Result<std::vector<Candidate>> legalPlans(const Problem& problem, Pass pass, con
 
 TilingPlan completed(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
   if (plan.pass == Pass::kY) return asForward(completed(adjointOf(problem), asData(plan), machine));
-  if (machine.isNpu() && plan.pass != Pass::kDb) return withCubeSplit(problem, plan, machine);
+  if (machine.isEmulated() && plan.pass != Pass::kDb) return withCubeSplit(problem, plan, machine);
   return plan;
 }
 

@@ -111,7 +111,7 @@ Result<Machine> machineByName(const std::string& name) {
 std::vector<std::string> machinesWith(DType type) {
   std::vector<std::string> names;
   for (const AscendRow& row : kAscendRows) {
-    if (machineOf(row).npu.step(type) != nullptr) names.push_back(lower(row.name));
+    if (machineOf(row).npu.cube.product(type) != nullptr) names.push_back(lower(row.name));
   }
   return names;
 }

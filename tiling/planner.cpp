@@ -9,14 +9,14 @@
 #include <utility>
 
 #include "algorithms/algorithm.h"
+#include "algorithms/cube/bias_plan.h"
+#include "algorithms/cube/space.h"
 #include "algorithms/kit/adjoint.h"
 #include "algorithms/kit/rates.h"
 #include "algorithms/kit/reorder.h"
 #include "cubejit/index_map.h"
 #include "cubejit/npu.h"
 #include "tiling/no_throw.h"
-#include "tiling/npu/bias_plan.h"
-#include "tiling/npu/cube_space.h"
 
 namespace cubejit {
 namespace {
@@ -107,7 +107,7 @@ double conversionCycles(const Problem& problem, TensorId t, const Machine& machi
 
 PlanCost planCost(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
   if (plan.pass == Pass::kY) return planCost(adjointOf(problem), asData(plan), machine);
-  if (machine.isNpu())
+  if (machine.isEmulated())
     return plan.pass == Pass::kDb ? biasPlanCost(problem, machine) : cubePlanCost(problem, plan, machine);
   PlanCost cost = algorithmOf(plan)->cost(coreProblem(problem, plan), plan, machine);
   const double conversions = reorderCycles(problem, plan.pass, plan.reorders, machine);
@@ -279,7 +279,7 @@ Result<PlanChoice> chooseBackward(const Problem& problem, Pass pass, const Machi
 Result<PlanChoice> choosePlan(const Problem& problem, Pass pass, const Machine& machine, bool explain,
                               WeightsUse weights, const std::string& algorithm) {
   return withoutThrowing(Stage::kPlan, [&]() -> Result<PlanChoice> {
-    if (machine.isNpu())
+    if (machine.isEmulated())
       return pass == Pass::kDb ? chooseBiasPlan(problem, machine) : chooseNpuPlan(problem, pass, machine, explain);
     if (pass == Pass::kY) return chooseForward(problem, machine, explain, weights, algorithm);
     return chooseBackward(problem, pass, machine, explain, weights, algorithm);

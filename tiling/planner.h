@@ -1,6 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides the door to planning: enumerate complete plans, refuse the illegal ones with reasons, cost the rest, pick.
+//
+// Where the numbers of a plan come from:
+//   singleShapeM/K/N  what one task computes in the GEMM view. On a chip a decision: algorithms/cube/candidates.cpp enumerates it, and it is
+//                     CubePlan::singleShape. On the host it follows from the cache and reduction blocks (cache_*, reduction_*) that the
+//                     algorithm's candidates.cpp enumerates; singleShapeOf() tells it.
+//   core splits       On a chip the counts of tasks that the single shape leaves (CubePlan::cores, splitOf() in algorithms/cube/rules.h);
+//                     cores take equal runs of them (core_shares.h). On the host `*_parts` and the blocks' counts make tasks, which
+//                     threads take from a counter; sums that are split are added in the order of their parts.
+//   base blocks       On a chip base.m/k/n, what fills L0A, L0B and L0C; on the host register_*, what accumulators hold.
 #pragma once
 
 #include <string>

@@ -11,7 +11,7 @@
 namespace cubejit {
 
 /// Cycles from a multiply-add to the next one of the same sum. Zen 5: twelve dot products in flight reach 93 per cent of what 24 do
-/// (runtime/peak.cpp), two start in a cycle; FMAs take 4. Zen 4 starts half as many and is taken to have the same latencies.
+/// (runtime/face/peak.cpp), two start in a cycle; FMAs take 4. Zen 4 starts half as many and is taken to have the same latencies.
 constexpr double sumLatency(bool dotProducts) { return dotProducts ? 6.0 : kSumLatency; }
 
 /// Sets of `sums` accumulators with which a multiply-add can start whenever there is a place for one; at most 4.

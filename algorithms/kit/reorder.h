@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides what a lowering sees of a problem whose tensors have other types and layouts than it reads: the core problem.
-// Leaves the conversions around it to algorithms/kit/lower/reorder.
+// Leaves the conversions around it to algorithms/transforms/reorder.
 #pragma once
 
 #include "algorithms/kit/conv_view.h"

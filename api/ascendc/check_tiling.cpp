@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <numeric>
 
+#include "algorithms/cube/footprint.h"
+#include "algorithms/cube/rules.h"
 #include "api/ascendc/tiling_values.h"
 #include "cubejit/npu.h"
 #include "cubejit_ascendc/tiling_request.h"
 #include "tiling/check_problem.h"
-#include "tiling/npu/cube_footprint.h"
-#include "tiling/npu/cube_rules.h"
 
 namespace cubejit::ascendc {
 namespace {

@@ -4,7 +4,7 @@
 #include "cubejit_ascendc/chip.h"
 
 #include "cubejit/machines.h"
-#include "runtime/environment.h"
+#include "runtime/face/environment.h"
 
 namespace cubejit::ascendc {
 

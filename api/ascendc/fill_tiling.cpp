@@ -3,6 +3,7 @@
 // Decides what GetTiling does: the request's rules, where its plan comes from, the tiling's fields. A failure writes nothing.
 #include <exception>
 
+#include "algorithms/cube/footprint.h"
 #include "api/ascendc/request_rules.h"
 #include "api/ascendc/tiling_values.h"
 #include "cubejit/npu.h"
@@ -11,8 +12,7 @@
 #include "cubejit_ascendc/tiling_request.h"
 #include "runtime/tuning/plan_source.h"
 #include "tiling/check_problem.h"
-#include "tiling/npu/cube_footprint.h"
-#include "tiling/npu/rule_lines.h"
+#include "tiling/rule_lines.h"
 
 namespace cubejit::ascendc {
 namespace {
@@ -108,7 +108,7 @@ void tell(const SourcedPlan& plan, std::string* source) {
 std::int64_t fillInputTiling(const TilingRequest& asked, AscendC::tiling::TConv3DBackpropInputTiling& out,
                              std::string* source) noexcept {
   return guarded([&]() -> std::int64_t {
-    if (!asked.machine.isNpu()) return refuse({noChip()});
+    if (!asked.machine.isEmulated()) return refuse({noChip()});
     TilingRequest r = asked;
     const std::vector<std::string> broken = inputRules(r);
     if (!broken.empty()) return refuse(broken);
@@ -132,7 +132,7 @@ std::int64_t fillInputTiling(const TilingRequest& asked, AscendC::tiling::TConv3
 std::int64_t fillFilterTiling(const TilingRequest& r, AscendC::tiling::Conv3DBackpropFilterTilingData& out,
                               std::string* source) noexcept {
   return guarded([&]() -> std::int64_t {
-    if (!r.machine.isNpu()) return refuse({noChip()});
+    if (!r.machine.isEmulated()) return refuse({noChip()});
     const std::vector<std::string> broken = filterRules(r);
     if (!broken.empty()) return refuse(broken);
     const Problem p = plannedProblem(r, r.gradOutput.dtype);

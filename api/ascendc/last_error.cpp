@@ -3,7 +3,7 @@
 // Decides nothing but the way from the Ascend C faces to the thread's message.
 #include "cubejit_ascendc/last_error.h"
 
-#include "runtime/last_error.h"
+#include "runtime/face/last_error.h"
 
 namespace cubejit::ascendc {
 

@@ -7,7 +7,7 @@
 #include "cubejit/machines.h"
 #include "cubejit/npu.h"
 #include "tiling/check_problem.h"
-#include "tiling/npu/rule_lines.h"
+#include "tiling/rule_lines.h"
 
 namespace cubejit::tbe {
 namespace {

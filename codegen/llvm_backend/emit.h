@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides the faces of the LLVM backend: a VectorProgram in, an ELF object or the IR's text out. Pure functions.
-// Leaves loading the object to runtime/orc.
+// Leaves loading the object to runtime/loader/orc.
 #pragma once
 
 #include <cstdint>

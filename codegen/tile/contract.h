@@ -36,10 +36,10 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "codegen/tile/element.h"
+#include "codegen/tile/label.h"
 #include "cubejit/post_ops.h"
 
 namespace cubejit {
@@ -129,14 +129,8 @@ struct Contract {
   bool copiesB = false;  ///< B's vectors are also stored through D, one behind another, as registers hold them
   Element result = Element::kF32;  ///< type of C: f32, f16 or bf16; only f32 may be accumulated into
   PostOps post{};                  ///< what is done with the sums before they are stored
-  std::string label;               ///< spells what it is, for names and dumps
-  friend bool operator==(const Contract& x, const Contract& y) {
-    return x.lanes == y.lanes && x.accumulators == y.accumulators && x.sets == y.sets && x.sections == y.sections &&
-           x.tables == y.tables && x.streamingStore == y.streamingStore && x.prefetchResults == y.prefetchResults &&
-           x.dotProducts == y.dotProducts && x.vectorsA == y.vectorsA && x.vectorsB == y.vectorsB &&
-           x.pairPitchB == y.pairPitchB && x.addsToC == y.addsToC && x.copiesB == y.copiesB && x.result == y.result &&
-           x.post == y.post;
-  }
+  Label label{};                   ///< spells what it is, for names and dumps
+  friend bool operator==(const Contract& x, const Contract& y) = default;
 };
 
 /// One segment of a run-time list.

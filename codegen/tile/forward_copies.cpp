@@ -34,8 +34,8 @@ class Calling {
       Place place;
       place.a = moves.a;
       place.c = moves.c;
-      place.reads = moves.kernel.kind != MoveKind::kZero;
-      place.variant.kernel = number(p_.kernels, Kernel(std::move(moves.kernel)));
+      place.reads = !std::holds_alternative<Fill>(moves.kernel);
+      place.variant.kernel = number(p_.kernels, kernelOf(std::move(moves.kernel)));
       place.variant.list = number(p_.lists, std::move(moves.list));
       it->second.push_back(place);
     }

@@ -23,22 +23,45 @@ void append(std::vector<GatherLine>& lines, const GatherLine& line, std::int64_t
   lines.push_back(line);
 }
 
-void appendMatrix(const Move& m, std::int64_t a, std::int64_t c, std::vector<GatherLine>& lines) {
+// A matrix by its lines in the destination.
+struct MatrixGather {
+  std::int64_t lines = 0, fromPitch = 0, toPitch = 0;
+  std::int64_t padding = 0;  ///< zeros behind each line
+  GatherLine line{};         ///< the first
+  Element from = Element::kF32, to = Element::kF32;
+};
+MatrixGather linesOf(const Copy& m) {
+  return {m.rows, m.srcPitch, m.dstPitch, m.padCols, {0, 0, m.cols, elementBytes(m.from), false}, m.from, m.to};
+}
+MatrixGather linesOf(const Transpose& m) {
+  const std::int64_t in = elementBytes(m.from);
+  return {m.cols, in, m.dstPitch, m.padCols, {0, 0, m.rows, m.rows > 1 ? m.srcPitch : in, false}, m.from, m.to};
+}
+MatrixGather linesOf(const Fill& m) {
+  return {m.rows, 0, m.dstPitch, 0, {0, 0, m.cols, 0, true}, m.element, m.element};
+}
+MatrixGather linesOf(const Accumulate& m) { return {m.rows, m.srcPitch, m.dstPitch, 0, {0, 0, m.cols, 4, false}}; }
+
+bool isGather(const Copy& m) { return !m.streamingStore && m.prefetchAhead == 0 && m.from != Element::kPair; }
+bool isGather(const Transpose& m) { return m.prefetchAhead == 0 && m.from != Element::kPair; }
+bool isGather(const OneOf<Fill, Accumulate> auto&) { return true; }
+
+void appendMatrix(const MatrixGather& m, std::int64_t a, std::int64_t c, std::vector<GatherLine>& lines) {
   const std::int64_t in = elementBytes(m.from), out = elementBytes(m.to);
-  const bool turned = m.kind == MoveKind::kTranspose, zero = m.kind == MoveKind::kZero;
-  const std::int64_t count = turned ? m.rows : m.cols, step = turned && count > 1 ? m.srcPitch : in;
-  for (std::int64_t line = 0; line < (turned ? m.cols : m.rows); ++line) {
-    const std::int64_t to = c + line * m.dstPitch, from = a + line * (turned ? in : m.srcPitch);
-    append(lines, {to, zero ? 0 : from, count, zero ? 0 : step, zero}, in, out);
-    append(lines, {to + count * out, 0, m.padCols, 0, true}, in, out);
+  GatherLine line = m.line;
+  for (std::int64_t i = 0; i < m.lines; ++i) {
+    line.to = c + i * m.toPitch;
+    if (!line.zero) line.from = a + i * m.fromPitch;
+    append(lines, line, in, out);
+    append(lines, {line.to + line.count * out, 0, m.padding, 0, true}, in, out);
   }
 }
 
-// Segments of one row whose repetitions follow each other on both sides are one line.
-bool denseRepetitions(const Move& m) {
-  return m.rows == 1 && m.padCols == 0 && m.kind != MoveKind::kTranspose &&
-         m.cOuterStep == m.cols * elementBytes(m.to) &&
-         (m.kind == MoveKind::kZero || m.aOuterStep == m.cols * elementBytes(m.from));
+// Segments of one line whose repetitions follow each other on both sides are one line.
+bool denseRepetitions(const MatrixGather& m, const ListSteps& steps) {
+  const std::int64_t in = elementBytes(m.from);
+  return m.lines == 1 && m.padding == 0 && steps.c == m.line.count * elementBytes(m.to) &&
+         (m.line.zero || (m.line.step == in && steps.a == m.line.count * in));
 }
 
 bool sortLines(std::vector<GatherLine>& lines, std::int64_t in, std::int64_t out) {
@@ -392,27 +415,25 @@ bool Gather::reads() const {
   return std::any_of(lines.begin(), lines.end(), [](const GatherLine& line) { return !line.zero; });
 }
 
-std::optional<Gather> gatherOf(const Move& move, const SegmentList* list) {
-  if (move.kind == MoveKind::kLaneSums || move.streamingStore || move.prefetchAhead != 0 || move.pairPitch != 0 ||
-      move.pairsCut != 0 || move.from == Element::kPair || move.listed != (list != nullptr))
-    return std::nullopt;
-  Gather g;
-  g.from = move.from;
-  g.to = move.to;
-  g.adds = move.kind == MoveKind::kAccumulate;
-  g.lanes = move.lanes;
-  if (move.rows > 0 && move.cols > 0) {
-    if (list == nullptr) appendMatrix(move, 0, 0, g.lines);
-    for (const Segment& s : list == nullptr ? std::vector<Segment>{} : list->front()) {
-      Move matrix = move;
-      const bool dense = denseRepetitions(move);
-      if (dense) matrix.cols *= s.outer;
-      for (std::int64_t i = 0; i < (dense ? std::min<std::int64_t>(1, s.outer) : s.outer); ++i)
-        appendMatrix(matrix, s.aOffset + i * move.aOuterStep, s.bOffset + i * move.cOuterStep, g.lines);
-    }
-  }
-  if (!sortLines(g.lines, elementBytes(g.from), elementBytes(g.to))) return std::nullopt;
-  return g;
+std::optional<Gather> gatherOf(const Kernel& kernel, const SegmentList* list) {
+  return std::visit(
+      overloaded{[&](const OneOf<Copy, Transpose, Fill, Accumulate> auto& m) -> std::optional<Gather> {
+                   if (!isGather(m) || m.list.has_value() != (list != nullptr)) return std::nullopt;
+                   const MatrixGather matrix = linesOf(m);
+                   Gather g{matrix.from, matrix.to, std::holds_alternative<Accumulate>(kernel), m.lanes, {}};
+                   if (list == nullptr) appendMatrix(matrix, 0, 0, g.lines);
+                   for (const Segment& s : list == nullptr ? std::vector<Segment>{} : list->front()) {
+                     MatrixGather each = matrix;
+                     const bool dense = denseRepetitions(matrix, *m.list);
+                     if (dense) each.line.count *= s.outer;
+                     for (std::int64_t i = 0; i < (dense ? std::min<std::int64_t>(1, s.outer) : s.outer); ++i)
+                       appendMatrix(each, s.aOffset + i * m.list->a, s.bOffset + i * m.list->c, g.lines);
+                   }
+                   if (!sortLines(g.lines, elementBytes(g.from), elementBytes(g.to))) return std::nullopt;
+                   return g;
+                 },
+                 [](const OneOf<Contract, LaneSums, Map> auto&) -> std::optional<Gather> { return std::nullopt; }},
+      kernel);
 }
 
 std::optional<Gather> compose(const Gather& reader, const std::vector<GatherWriter>& writers) {

@@ -30,8 +30,8 @@ struct Gather {
   bool reads() const;  ///< there is a line that is not zero
 };
 
-/// Nothing if the move is none of this: sums of lanes, pairs, stores past the caches, or a byte that is written twice.
-std::optional<Gather> gatherOf(const Move& move, const SegmentList* list);
+/// Nothing if the kernel is none of this: what computes, pairs, stores past the caches, or a byte that is written twice.
+std::optional<Gather> gatherOf(const Kernel& kernel, const SegmentList* list);
 
 /// What has written bytes that a gather reads: its destination begins at byte `to` of the reader's source, its own source at byte `from`
 /// of the composed gather's.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
+#include <optional>
 #include <utility>
 
 namespace cubejit {
@@ -44,24 +45,9 @@ class Matrices {
 
  private:
   struct Group {
-    Move matrix;
+    ListedMove matrix;
     std::vector<MatrixRun> runs;
   };
-
-  Move matrix(MoveKind kind, std::int64_t rows, std::int64_t cols, Element from, Element to) const {
-    Move m;
-    m.kind = kind;
-    m.lanes = g_.lanes;
-    m.rows = rows;
-    m.cols = cols;
-    m.from = from;
-    m.to = to;
-    m.label = kind == MoveKind::kZero ? "forward_zero" : kind == MoveKind::kTranspose ? "forward_turned" : "forward";
-    return m;
-  }
-  Move copies(std::int64_t cols) const {
-    return matrix(g_.adds ? MoveKind::kAccumulate : MoveKind::kCopy, 1, cols, g_.from, g_.to);
-  }
 
   // Zero elements that directly follow a line and are few.
   std::int64_t paddingBehind(std::size_t i) const {
@@ -72,7 +58,7 @@ class Matrices {
     return follows && next.count <= g_.lanes ? next.count : 0;
   }
 
-  void add(const Move& m, const MatrixRun& run) {
+  void add(const ListedMove& m, const MatrixRun& run) {
     const auto same = std::find_if(groups_.begin(), groups_.end(), [&](const Group& g) { return g.matrix == m; });
     std::vector<MatrixRun>& runs = (same == groups_.end() ? groups_.emplace_back(Group{m, {}}) : *same).runs;
     if (!runs.empty()) {
@@ -92,7 +78,8 @@ class Matrices {
   }
 
   // Long rows are cut into vectors.
-  void cut(Move m, std::int64_t a, std::int64_t c, std::int64_t aBytes, std::int64_t cBytes) {
+  template <class M>
+  void cut(M m, std::int64_t a, std::int64_t c, std::int64_t aBytes, std::int64_t cBytes) {
     const std::int64_t lanes = m.lanes, vectors = m.cols / lanes, rest = m.cols % lanes;
     if (m.cols <= lanes) return add(m, {a, c});
     m.cols = lanes;
@@ -106,13 +93,23 @@ class Matrices {
     const std::int64_t bytes = line.count * out_;
     const Element element = bytes % 4 == 0 ? Element::kF32 : Element::kHalf;
     const std::int64_t size = elementBytes(element);
-    cut(matrix(MoveKind::kZero, 1, bytes / size, element, element), 0, line.to, 0, size);
+    cut(Fill{.lanes = g_.lanes, .rows = 1, .cols = bytes / size, .element = element, .label = "forward_zero"}, 0,
+        line.to, 0, size);
   }
 
   std::size_t rows(const GatherLine& line, std::int64_t padding) {
-    Move m = copies(line.count);
-    m.padCols = padding;
-    cut(std::move(m), line.from, line.to, in_, out_);
+    if (g_.adds)
+      cut(Accumulate{.lanes = g_.lanes, .rows = 1, .cols = line.count, .label = "forward"}, line.from, line.to, in_,
+          out_);
+    else
+      cut(Copy{.lanes = g_.lanes,
+               .rows = 1,
+               .cols = line.count,
+               .padCols = padding,
+               .from = g_.from,
+               .to = g_.to,
+               .label = "forward"},
+          line.from, line.to, in_, out_);
     return padding > 0 ? 2 : 1;
   }
 
@@ -130,44 +127,68 @@ class Matrices {
       pitch = cols == 1 ? next.to - line.to : pitch;
     }
     if (g_.adds) {
-      Move m = copies(1);
-      m.rows = line.count;
-      m.srcPitch = line.step;
-      m.dstPitch = out_;
-      add(m, {line.from, line.to});
+      add(Accumulate{.lanes = g_.lanes,
+                     .rows = line.count,
+                     .cols = 1,
+                     .srcPitch = line.step,
+                     .dstPitch = out_,
+                     .label = "forward"},
+          {line.from, line.to});
       return 1;
     }
     // Two rows of 16 bits that are turned side by side are words: pairs of neighbours.
     if (line.count == 2 && in_ == 2 && g_.keepsBits() && padding == 0 && (cols == 1 || pitch == 4)) {
-      Move pairs = matrix(MoveKind::kCopy, 1, cols, Element::kPair, Element::kF32);
-      pairs.pairPitch = line.step;
-      cut(std::move(pairs), line.from, line.to, in_, 4);
+      cut(Copy{.lanes = g_.lanes,
+               .rows = 1,
+               .cols = cols,
+               .from = Element::kPair,
+               .pairPitch = line.step,
+               .label = "forward"},
+          line.from, line.to, in_, 4);
       return static_cast<std::size_t>(cols);
     }
-    Move m = matrix(MoveKind::kTranspose, line.count, cols, g_.from, g_.to);
-    m.srcPitch = line.step;
-    m.dstPitch = pitch;
-    m.padCols = padding;
-    add(m, {line.from, line.to});
+    add(Transpose{.lanes = g_.lanes,
+                  .rows = line.count,
+                  .cols = cols,
+                  .srcPitch = line.step,
+                  .dstPitch = pitch,
+                  .padCols = padding,
+                  .from = g_.from,
+                  .to = g_.to,
+                  .label = "forward_turned"},
+        {line.from, line.to});
     return static_cast<std::size_t>(cols) * each;
+  }
+
+  // A block of a single row's repetitions; nothing if it is no single row.
+  static std::optional<ListedMove> blockOf(ListedMove matrix, const MatrixRun& run) {
+    const bool single = std::visit(overloaded{[](const Transpose&) { return false; },
+                                              [&](Fill& m) {
+                                                m.dstPitch = run.cStep;
+                                                return std::exchange(m.rows, kBlock) == 1;
+                                              },
+                                              [&](OneOf<Copy, Accumulate> auto& m) {
+                                                m.srcPitch = run.aStep;
+                                                m.dstPitch = run.cStep;
+                                                return std::exchange(m.rows, kBlock) == 1;
+                                              }},
+                                   matrix);
+    if (!single) return std::nullopt;
+    std::visit([&](auto& m) { m.list = ListSteps{kBlock * run.aStep, kBlock * run.cStep}; }, matrix);
+    return matrix;
   }
 
   // Single rows at even distances go in blocks.
   void list(const Group& group, std::vector<ListedMatrices>& out) {
     std::vector<Segment> singles;
     for (const MatrixRun& run : group.runs) {
-      const bool blocks = group.matrix.rows == 1 && group.matrix.kind != MoveKind::kTranspose && run.count >= kBlock &&
-                          std::abs(run.aStep) < kReach / kBlock && run.cStep < kReach / kBlock;
-      const std::int64_t whole = blocks ? run.count / kBlock : 0;
-      if (blocks) {
-        Move m = group.matrix;
-        m.rows = kBlock;
-        m.srcPitch = run.aStep;
-        m.dstPitch = run.cStep;
-        m.aOuterStep = kBlock * run.aStep;
-        m.cOuterStep = kBlock * run.cStep;
-        const auto same = std::find_if(blocks_.begin(), blocks_.end(), [&](const auto& b) { return b.first == m; });
-        auto& segments = (same == blocks_.end() ? blocks_.emplace_back(m, std::vector<Segment>{}) : *same).second;
+      const bool near = std::abs(run.aStep) < kReach / kBlock && run.cStep < kReach / kBlock;
+      const auto block = run.count >= kBlock && near ? blockOf(group.matrix, run) : std::nullopt;
+      const std::int64_t whole = block ? run.count / kBlock : 0;
+      if (block) {
+        const auto same =
+            std::find_if(blocks_.begin(), blocks_.end(), [&](const auto& b) { return b.first == *block; });
+        auto& segments = (same == blocks_.end() ? blocks_.emplace_back(*block, std::vector<Segment>{}) : *same).second;
         segments.push_back({run.a, run.c, whole});
       }
       for (std::int64_t i = whole * kBlock; i < run.count; ++i)
@@ -179,7 +200,7 @@ class Matrices {
   const Gather& g_;
   const std::int64_t in_, out_;
   std::vector<Group> groups_;
-  std::vector<std::pair<Move, std::vector<Segment>>> blocks_;
+  std::vector<std::pair<ListedMove, std::vector<Segment>>> blocks_;
 };
 
 }  // namespace

@@ -10,7 +10,7 @@
 
 namespace cubejit {
 
-/// In any order, for they write different bytes. Moves of kind kZero have no source.
+/// In any order, for they write different bytes. Those that fill have no source.
 std::vector<ListedMatrices> movesOf(const Gather& gather);
 
 }  // namespace cubejit

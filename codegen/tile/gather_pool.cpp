@@ -26,9 +26,8 @@ int GatherPool::add(Gather gather) {
 int GatherPool::of(const TileProgram& program, const Variant& variant) {
   const auto [it, fresh] = ofMove_.try_emplace({variant.kernel, variant.list}, -1);
   if (!fresh) return it->second;
-  const auto* move = std::get_if<Move>(&program.kernels[static_cast<std::size_t>(variant.kernel)]);
-  if (move == nullptr) return -1;
-  auto gather = gatherOf(*move, variant.list < 0 ? nullptr : &program.lists[static_cast<std::size_t>(variant.list)]);
+  auto gather = gatherOf(program.kernels[static_cast<std::size_t>(variant.kernel)],
+                         variant.list < 0 ? nullptr : &program.lists[static_cast<std::size_t>(variant.list)]);
   if (gather) it->second = add(std::move(*gather));
   return it->second;
 }

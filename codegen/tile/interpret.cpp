@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides nothing beyond contract.h and move.h: it is their text as loops.
+// Decides nothing beyond contract.h, moves.h and map.h: it is their text as loops.
 #include "codegen/tile/interpret.h"
 
 #include <cmath>
 #include <cstring>
+#include <optional>
 
 #include "codegen/tile/moved.h"
 
@@ -150,65 +151,94 @@ void interpret(const Contract& c, const KernelArgs& args) {
   }
 }
 
-// A matrix `repeat` times.
-void moveMatrix(const Move& m, const KernelArgs& args) {
-  const auto* src = static_cast<const char*>(args.a);
-  auto* dst = static_cast<char*>(args.c);
-  const bool turned = m.kind == MoveKind::kTranspose;
-  for (std::int64_t rep = 0; rep < args.repeat; ++rep, src += args.aRepeat, dst += args.cRepeat) {
-    if (m.kind == MoveKind::kLaneSums) {
-      for (std::int64_t r = 0; r < m.rows; ++r) {
-        float lane[16];
-        for (int i = 0; i < m.lanes; ++i) lane[i] = at(src + r * m.srcPitch, i);
-        put(dst, r, laneSum(lane, m.lanes));
-      }
-      continue;
-    }
-    const std::int64_t in = elementBytes(m.from), out = elementBytes(m.to);
-    for (std::int64_t r = 0; r < m.rows; ++r) {
-      for (std::int64_t c = 0; c < m.cols; ++c) {
-        const bool cut = turned ? c >= m.cols - m.pairsCut : r >= m.rows - m.pairsCut;
-        char* to = turned ? dst + c * m.dstPitch + r * out : dst + r * m.dstPitch + c * out;
-        const char* from = moved(src, r * m.srcPitch + c * in);
-        if (m.backward) {
-          const char* y = static_cast<const char*>(args.d) + c * elementBytes(m.result);
-          writeElement(
-              m.to, to,
-              bitsOf(sloped(m.post, floatOf(readElement(m.from, from, 0)), floatOf(readElement(m.result, y, 0)))));
-        } else if (m.post.any()) {
-          const float sum = m.kind == MoveKind::kZero ? 0 : at(from, 0);
-          const float bias =
-              m.post.bias ? at(static_cast<const char*>(args.d) + r * m.biasRow + c * m.biasColumn, 0) : 0;
-          const float addend = m.post.add ? addendAt(to, args.residual, m.to) : 0;
-          writeElement(m.to, to, bitsOf(finished(m.post, sum, bias, addend)));
-        } else if (m.kind == MoveKind::kZero)
-          std::memset(to, 0, static_cast<std::size_t>(out));
-        else if (m.kind == MoveKind::kAccumulate)
-          put(to, 0, at(to, 0) + at(from, 0));
-        else if (m.from == m.to)
-          std::memcpy(to, from, static_cast<std::size_t>(out));
-        else
-          writeElement(m.to, to, readElement(m.from, from, cut ? 0 : m.pairPitch));
-      }
-    }
-    const std::int64_t lines = turned ? m.cols : m.rows, behind = turned ? m.rows : m.cols;
-    for (std::int64_t line = 0; line < lines; ++line)
-      std::memset(dst + line * m.dstPitch + behind * out, 0, static_cast<std::size_t>(m.padCols * out));
-  }
+// Calls body(src, dst) for each matrix of a call: of its repetitions, or of those of its list's segments.
+template <class Body>
+void eachMatrix(const std::optional<ListSteps>& list, const KernelArgs& args, const Body& body) {
+  const auto repeat = [&](std::int64_t a, std::int64_t c, std::int64_t count, const ListSteps& step) {
+    for (std::int64_t i = 0; i < count; ++i)
+      body(moved(static_cast<const char*>(args.a), a + i * step.a), static_cast<char*>(args.c) + c + i * step.c);
+  };
+  if (!list) return repeat(0, 0, args.repeat, {args.aRepeat, args.cRepeat});
+  const std::int64_t* segment = args.list + 1;
+  for (std::int64_t i = 0; i < args.list[0]; ++i, segment += 3) repeat(segment[0], segment[1], segment[2], *list);
 }
 
-void interpret(const Move& m, const KernelArgs& args) {
-  if (!m.listed) return moveMatrix(m, args);
-  for (std::int64_t i = 0; i < args.list[0]; ++i) {
-    const std::int64_t* segment = args.list + 1 + 3 * i;
-    KernelArgs each;
-    each.a = m.kind == MoveKind::kZero ? args.a : static_cast<const char*>(args.a) + segment[0];
-    each.c = static_cast<char*>(args.c) + segment[1];
-    each.repeat = segment[2];
-    each.aRepeat = m.aOuterStep;
-    each.cRepeat = m.cOuterStep;
-    moveMatrix(m, each);
-  }
+void convert(Element from, Element to, const char* source, char* target, std::int64_t pairPitch) {
+  if (from == to)
+    std::memcpy(target, source, static_cast<std::size_t>(elementBytes(to)));
+  else
+    writeElement(to, target, readElement(from, source, pairPitch));
+}
+
+void zero(char* target, std::int64_t bytes) { std::memset(target, 0, static_cast<std::size_t>(bytes)); }
+
+void interpret(const Copy& m, const KernelArgs& args) {
+  const std::int64_t in = elementBytes(m.from), out = elementBytes(m.to);
+  eachMatrix(m.list, args, [&](const char* src, char* dst) {
+    for (std::int64_t r = 0; r < m.rows; ++r, dst += m.dstPitch) {
+      for (std::int64_t c = 0; c < m.cols; ++c)
+        convert(m.from, m.to, moved(src, r * m.srcPitch + c * in), dst + c * out,
+                r < m.rows - m.pairsCut ? m.pairPitch : 0);
+      zero(dst + m.cols * out, m.padCols * out);
+    }
+  });
+}
+
+void interpret(const Transpose& m, const KernelArgs& args) {
+  const std::int64_t in = elementBytes(m.from), out = elementBytes(m.to);
+  eachMatrix(m.list, args, [&](const char* src, char* dst) {
+    for (std::int64_t c = 0; c < m.cols; ++c, dst += m.dstPitch) {
+      for (std::int64_t r = 0; r < m.rows; ++r)
+        convert(m.from, m.to, moved(src, r * m.srcPitch + c * in), dst + r * out,
+                c < m.cols - m.pairsCut ? m.pairPitch : 0);
+      zero(dst + m.rows * out, m.padCols * out);
+    }
+  });
+}
+
+void interpret(const Fill& m, const KernelArgs& args) {
+  eachMatrix(m.list, args, [&](const char*, char* dst) {
+    for (std::int64_t r = 0; r < m.rows; ++r) zero(dst + r * m.dstPitch, m.cols * elementBytes(m.element));
+  });
+}
+
+void interpret(const Accumulate& m, const KernelArgs& args) {
+  eachMatrix(m.list, args, [&](const char* src, char* dst) {
+    for (std::int64_t r = 0; r < m.rows; ++r, dst += m.dstPitch) {
+      for (std::int64_t c = 0; c < m.cols; ++c) put(dst, c, at(dst, c) + at(src + r * m.srcPitch, c));
+    }
+  });
+}
+
+void interpret(const LaneSums& m, const KernelArgs& args) {
+  eachMatrix({}, args, [&](const char* src, char* dst) {
+    for (std::int64_t r = 0; r < m.rows; ++r) {
+      float lane[16];
+      for (int i = 0; i < m.lanes; ++i) lane[i] = at(src + r * m.srcPitch, i);
+      put(dst, r, laneSum(lane, m.lanes));
+    }
+  });
+}
+
+void interpret(const Map& m, const KernelArgs& args) {
+  const std::int64_t in = elementBytes(m.from), out = elementBytes(m.to);
+  const auto* d = static_cast<const char*>(args.d);
+  const auto valueAt = [](Element e, const char* place) { return floatOf(readElement(e, place, 0)); };
+  eachMatrix({}, args, [&](const char* src, char* dst) {
+    for (std::int64_t r = 0; r < m.rows; ++r, dst += m.dstPitch) {
+      for (std::int64_t c = 0; c < m.cols; ++c) {
+        char* to = dst + c * out;
+        float value = m.zeros ? 0 : valueAt(m.from, moved(src, r * m.srcPitch + c * in));
+        if (m.backward)
+          value = sloped(m.post, value, valueAt(m.result, d + c * elementBytes(m.result)));
+        else
+          value = finished(m.post, value, m.post.bias ? at(d + r * m.biasRow + c * m.biasColumn, 0) : 0,
+                           m.post.add ? addendAt(to, args.residual, m.to) : 0);
+        writeElement(m.to, to, bitsOf(value));
+      }
+      zero(dst + m.cols * out, m.padCols * out);
+    }
+  });
 }
 
 }  // namespace

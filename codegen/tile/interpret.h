@@ -8,7 +8,7 @@
 
 namespace cubejit {
 
-/// Runs one tile instruction on real memory, one f32 at a time, in the order of sums contract.h and move.h state.
+/// Runs one tile instruction on real memory, one f32 at a time, in the order of sums contract.h and moves.h state.
 void interpret(const Kernel& kernel, const KernelArgs& args);
 
 }  // namespace cubejit

@@ -15,8 +15,12 @@ void flush(Element& written) {
 void useIsaRounding(TileProgram& program, const HostIsa& isa) {
   if (!isa.bf16Dot) return;
   for (Kernel& kernel : program.kernels) {
-    if (auto* contract = std::get_if<Contract>(&kernel)) flush(contract->result);
-    if (auto* move = std::get_if<Move>(&kernel); move != nullptr && move->from != move->to) flush(move->to);
+    std::visit(overloaded{[](Contract& k) { flush(k.result); },
+                          [](OneOf<Copy, Transpose, Map> auto& k) {
+                            if (k.from != k.to) flush(k.to);
+                          },
+                          [](OneOf<Fill, Accumulate, LaneSums> auto&) {}},
+               kernel);
   }
 }
 

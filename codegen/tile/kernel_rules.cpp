@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides when a contract or a move means something by itself.
+// Decides when a tile instruction means something by itself.
 #include <algorithm>
 #include <cstdlib>
 
+#include "codegen/tile/matrix.h"
 #include "codegen/tile/rules.h"
 
 namespace cubejit {
@@ -17,9 +18,11 @@ class Rules {
   void require(bool holds, const std::string& rule) {
     if (!holds) fail(rule);
   }
-  void vectorOf(int lanes) {
-    if (lanes != 4 && lanes != 8 && lanes != 16)
-      fail("vectors of " + std::to_string(lanes) + " lanes; no ISA has them");
+  /// False for what no other rule can be asked of.
+  bool vectorOf(int lanes) {
+    const bool known = lanes == 4 || lanes == 8 || lanes == 16;
+    if (!known) fail("vectors of " + std::to_string(lanes) + " lanes; no ISA has them");
+    return known;
   }
   std::vector<std::string> take() { return std::move(rules_); }
 
@@ -31,10 +34,10 @@ class Rules {
 // Every kernel passes here on its way to code, so texts are made only for what is broken.
 class ContractRules {
  public:
-  explicit ContractRules(const Contract& contract) : c_(contract), rules_("contract " + contract.label) {}
+  explicit ContractRules(const Contract& contract) : c_(contract), rules_("contract " + contract.label.text) {}
 
   std::vector<std::string> run() {
-    rules_.vectorOf(c_.lanes);
+    if (!rules_.vectorOf(c_.lanes)) return rules_.take();
     rules_.require(!c_.accumulators.empty(), "no accumulators");
     rules_.require(c_.sets >= 1, std::to_string(c_.sets) + " sets of accumulators");
     for (std::size_t i = 0; i < c_.accumulators.size(); ++i) {
@@ -122,66 +125,93 @@ class ContractRules {
   std::size_t section_ = 0, step_ = 0;
 };
 
-std::vector<std::string> moveRules(const Move& m) {
-  Rules rules("move " + m.label);
-  rules.vectorOf(m.lanes);
-  const bool empty = m.rows == 0 || m.cols == 0;
-  rules.require(m.rows >= 0 && m.cols >= 0, "a matrix of " + std::to_string(m.rows) + " x " + std::to_string(m.cols));
-  rules.require(m.padCols >= 0 && (m.padCols == 0 || !empty), "padCols is " + std::to_string(m.padCols) +
-                                                                  " behind a matrix of " + std::to_string(m.rows) +
-                                                                  " x " + std::to_string(m.cols));
-  rules.require(m.padCols == 0 || m.kind == MoveKind::kCopy || m.kind == MoveKind::kTranspose,
-                "padCols is " + std::to_string(m.padCols) + ", but only copies and transposes write padding");
-  const bool converts = m.kind == MoveKind::kCopy || m.kind == MoveKind::kTranspose || m.post.any();
-  if (m.backward) {
-    const auto sixteen = [](Element e) { return e == Element::kF16 || e == Element::kBf16; };
-    const auto value = [&](Element e) { return e == Element::kF32 || sixteen(e); };
-    rules.require(m.kind == MoveKind::kCopy && m.rows <= 1 && m.padCols == 0 && !m.listed && value(m.from) &&
-                      value(m.to) && value(m.result) && !m.post.bias && !m.post.add,
-                  "an activation's slope behind what is no copy of a row, or beside other post-ops");
-  } else if (m.post.any()) {
-    rules.require((m.kind == MoveKind::kCopy || m.kind == MoveKind::kZero) && m.from == Element::kF32 && !m.listed,
-                  "post-ops of what is no copy of f32, nor zeros");
-    rules.require(m.biasColumn == 0 || m.biasColumn == 4,
-                  "a column's bias is " + std::to_string(m.biasColumn) + " bytes behind the last one's");
+class MoveRules {
+ public:
+  MoveRules(const Label& label, int lanes) : lanes_(lanes), rules_("move " + label.text) {}
+  bool vectorOf() { return rules_.vectorOf(lanes_); }
+
+  void check(const Copy& m) {
+    converting(m, m.rows);
+    streaming(m);
   }
-  rules.require(converts || (m.from == m.to &&
-                             (m.from == Element::kF32 || (m.from == Element::kHalf && m.kind == MoveKind::kZero))),
-                std::string("only copies and transposes convert ") + toString(m.from) + " to " + toString(m.to));
-  const bool words = m.from == Element::kHalf || m.from == Element::kPair;
-  rules.require(m.to != Element::kPair && (m.to != Element::kHalf || m.from == Element::kHalf) &&
-                    (!words || m.to == Element::kHalf || m.to == Element::kF32),
-                std::string("no conversion of ") + toString(m.from) + " to " + toString(m.to));
-  const std::int64_t cuttable = m.kind == MoveKind::kTranspose ? m.cols : m.rows;
-  rules.require(m.pairsCut >= 0 && m.pairsCut <= cuttable && (m.pairsCut == 0 || m.from == Element::kPair),
-                std::to_string(m.pairsCut) + " pairs cut of " + std::to_string(cuttable));
-  rules.require(m.pairPitch == 0 || m.from == Element::kPair,
-                "a pair pitch of " + std::to_string(m.pairPitch) + ", but elements are " + toString(m.from));
-  rules.require(!m.streamingStore || elementBytes(m.to) == 4, "16-bit elements are not stored past the caches");
-  rules.require(m.listed || (m.aOuterStep == 0 && m.cOuterStep == 0), "outer steps without a list");
-  rules.require(!m.listed || m.prefetchAhead == 0, "a move with a list does not know its next repetition");
-  if (m.kind == MoveKind::kLaneSums) {
-    rules.require(m.cols == m.lanes,
-                  "sums of " + std::to_string(m.cols) + " lanes; a vector has " + std::to_string(m.lanes));
-    rules.require(!m.streamingStore, "sums of lanes are not stored past the caches");
-    return rules.take();
+  void check(const Transpose& m) { converting(m, m.cols); }
+  void check(const Fill& m) {
+    matrices(m.rows, m.cols, targetOf(m));
+    rules_.require(m.element == Element::kF32 || m.element == Element::kHalf,
+                   std::string("zeros of type ") + toString(m.element));
   }
-  const bool turned = m.kind == MoveKind::kTranspose;
-  const std::int64_t lines = turned ? m.cols : m.rows,
-                     bytes = ((turned ? m.rows : m.cols) + m.padCols) * elementBytes(m.to);
-  rules.require(
-      lines <= 1 || std::abs(m.dstPitch) >= bytes,
-      "rows of the destination overlap: " + std::to_string(bytes) + " bytes, " + std::to_string(m.dstPitch) + " apart");
-  rules.require(!m.streamingStore || (!turned && (m.rows == 1 || m.dstPitch % (m.lanes * 4) == 0)),
-                "streaming store to rows that are not vector aligned: " + std::to_string(m.dstPitch) + " bytes apart");
-  return rules.take();
-}
+  void check(const Accumulate& m) { matrices(m.rows, m.cols, targetOf(m)); }
+  void check(const LaneSums& m) { matrices(m.rows, m.lanes, targetOf(m)); }
+  void check(const Map& m) {
+    matrices(m.rows, m.cols, targetOf(m));
+    padding(m.padCols, m.rows, m.cols);
+    streaming(m);
+    const auto value = [](Element e) { return e == Element::kF32 || e == Element::kF16 || e == Element::kBf16; };
+    rules_.require(value(m.to) || m.to == Element::kBf16Flushed,
+                   std::string("what is computed becomes ") + toString(m.to));
+    if (m.backward)
+      rules_.require(m.rows <= 1 && m.padCols == 0 && !m.zeros && value(m.from) && value(m.to) && value(m.result) &&
+                         !m.post.bias && !m.post.add,
+                     "an activation's slope behind what is no row, or beside other post-ops");
+    else
+      rules_.require(m.from == Element::kF32, std::string("post-ops of ") + toString(m.from));
+    rules_.require(m.biasColumn == 0 || m.biasColumn == 4,
+                   "a column's bias is " + std::to_string(m.biasColumn) + " bytes behind the last one's");
+  }
+
+  std::vector<std::string> take() { return rules_.take(); }
+
+ private:
+  static std::string size(std::int64_t rows, std::int64_t cols) {
+    return std::to_string(rows) + " x " + std::to_string(cols);
+  }
+
+  void matrices(std::int64_t rows, std::int64_t cols, const MatrixLines& target) {
+    rules_.require(rows >= 0 && cols >= 0, "a matrix of " + size(rows, cols));
+    rules_.require(target.lines <= 1 || std::abs(target.pitch) >= target.lineBytes(),
+                   "rows of the destination overlap: " + std::to_string(target.lineBytes()) + " bytes, " +
+                       std::to_string(target.pitch) + " apart");
+  }
+  void padding(std::int64_t padCols, std::int64_t rows, std::int64_t cols) {
+    rules_.require(padCols >= 0 && (padCols == 0 || (rows != 0 && cols != 0)),
+                   "padCols is " + std::to_string(padCols) + " behind a matrix of " + size(rows, cols));
+  }
+  void streaming(const OneOf<Copy, Map> auto& m) {
+    rules_.require(!m.streamingStore || elementBytes(m.to) == 4, "16-bit elements are not stored past the caches");
+    rules_.require(
+        !m.streamingStore || m.rows == 1 || m.dstPitch % (lanes_ * 4) == 0,
+        "streaming store to rows that are not vector aligned: " + std::to_string(m.dstPitch) + " bytes apart");
+  }
+
+  // `cuttable`: so many lines of pairs there are.
+  void converting(const OneOf<Copy, Transpose> auto& m, std::int64_t cuttable) {
+    matrices(m.rows, m.cols, targetOf(m));
+    padding(m.padCols, m.rows, m.cols);
+    const bool words = m.from == Element::kHalf || m.from == Element::kPair;
+    rules_.require(m.to != Element::kPair && (m.to != Element::kHalf || m.from == Element::kHalf) &&
+                       (!words || m.to == Element::kHalf || m.to == Element::kF32),
+                   std::string("no conversion of ") + toString(m.from) + " to " + toString(m.to));
+    rules_.require(m.pairsCut >= 0 && m.pairsCut <= cuttable && (m.pairsCut == 0 || m.from == Element::kPair),
+                   std::to_string(m.pairsCut) + " pairs cut of " + std::to_string(cuttable));
+    rules_.require(m.pairPitch == 0 || m.from == Element::kPair,
+                   "a pair pitch of " + std::to_string(m.pairPitch) + ", but elements are " + toString(m.from));
+    rules_.require(!m.list || m.prefetchAhead == 0, "a move with a list does not know its next repetition");
+  }
+
+  const int lanes_;
+  Rules rules_;
+};
 
 }  // namespace
 
 std::vector<std::string> kernelRules(const Kernel& kernel) {
-  if (const auto* contract = std::get_if<Contract>(&kernel)) return ContractRules(*contract).run();
-  return moveRules(std::get<Move>(kernel));
+  return std::visit(overloaded{[](const Contract& k) { return ContractRules(k).run(); },
+                               [](const MatrixKernel auto& k) {
+                                 MoveRules rules(k.label, k.lanes);
+                                 if (rules.vectorOf()) rules.check(k);
+                                 return rules.take();
+                               }},
+                    kernel);
 }
 
 }  // namespace cubejit

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides who touched each byte of a buffer last: who wrote it, and who of each pipe has read it since. Leaves what follows from that to
+// Decides who touched each byte of a buffer last: who wrote it, and who of each queue has read it since. Leaves what follows from that to
 // those who set flags and those who check them.
 #pragma once
 
@@ -21,7 +21,7 @@ class LastTouches {
   /// Calls before(other, whether it wrote) with everybody that must be done before `who` may: of what is read the writer, of what is
   /// written the readers as well; the same one more than once.
   template <class Before>
-  void touch(const ByteRange& bytes, bool writes, int who, UnitPipe pipe, const Before& before) {
+  void touch(const ByteRange& bytes, bool writes, int who, int queue, const Before& before) {
     cut(bytes.begin);
     cut(bytes.end);
     std::int64_t at = bytes.begin;
@@ -37,7 +37,7 @@ class LastTouches {
         p.writer = who;
         p.readers.fill(-1);
       } else {
-        p.readers[static_cast<std::size_t>(pipe)] = who;
+        p.readers[static_cast<std::size_t>(queue)] = who;
       }
       at = p.end;
     }
@@ -45,11 +45,16 @@ class LastTouches {
   }
 
  private:
+  static std::array<int, kMostUnitQueues> noReaders() {
+    std::array<int, kMostUnitQueues> none;
+    none.fill(-1);
+    return none;
+  }
   // Bytes that were touched alike.
   struct Part {
     std::int64_t end = 0;
     int writer = -1;
-    std::array<int, kUnitPipes> readers{-1, -1, -1, -1, -1, -1};
+    std::array<int, kMostUnitQueues> readers = noReaders();
   };
   void cut(std::int64_t at) {
     auto part = parts_.lower_bound(at);

@@ -4,7 +4,6 @@
 #include "codegen/tile/listed_moves.h"
 
 #include <map>
-#include <tuple>
 #include <utility>
 
 namespace cubejit {
@@ -16,7 +15,7 @@ Distance distance(const Segment& from, const Segment& to) {
   return {to.aOffset - from.aOffset, to.bOffset - from.bOffset};
 }
 
-Distance mostFrequent(const std::vector<Segment>& segments) {
+ListSteps mostFrequent(const std::vector<Segment>& segments) {
   std::map<Distance, std::int64_t> counts;
   Distance most{0, 0};
   std::int64_t found = 0;
@@ -27,24 +26,23 @@ Distance mostFrequent(const std::vector<Segment>& segments) {
     found = count;
     most = d;
   }
-  return most;
+  return {most.first, most.second};
 }
 
 }  // namespace
 
-ListedMatrices listMatrices(Move matrix, const std::vector<Segment>& segments) {
+ListedMatrices listMatrices(ListedMove matrix, const std::vector<Segment>& segments) {
   const Segment first = segments.front();
   ListedMatrices out{std::move(matrix), SegmentList(1), first.aOffset, first.bOffset};
-  Move& kernel = out.kernel;
-  kernel.listed = true;
-  if (kernel.aOuterStep == 0 && kernel.cOuterStep == 0)
-    std::tie(kernel.aOuterStep, kernel.cOuterStep) = mostFrequent(segments);
+  std::optional<ListSteps>& own = std::visit([](auto& m) -> auto& { return m.list; }, out.kernel);
+  if (!own) own = mostFrequent(segments);
+  const ListSteps steps = *own;
   std::vector<Segment>& list = out.list.front();
   for (const Segment& s : segments) {
     const Segment here{s.aOffset - first.aOffset, s.bOffset - first.bOffset, s.outer};
     Segment* last = list.empty() ? nullptr : &list.back();
-    if (last != nullptr && here.aOffset - last->aOffset == last->outer * kernel.aOuterStep &&
-        here.bOffset - last->bOffset == last->outer * kernel.cOuterStep)
+    if (last != nullptr && here.aOffset - last->aOffset == last->outer * steps.a &&
+        here.bOffset - last->bOffset == last->outer * steps.c)
       last->outer += here.outer;
     else
       list.push_back(here);

@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "codegen/tile/copies.h"
+#include "codegen/tile/matrix.h"
 #include "codegen/tile/walk.h"
 
 namespace cubejit {
@@ -30,68 +31,59 @@ int bufferOf(const Phase& phase, int stream) {
 struct Cell {
   std::int64_t line = 0, column = 0;
 };
-struct Matrix {
-  std::int64_t lines = 0, columns = 0, pitch = 0, element = 4;
-
-  std::optional<Cell> cellAt(std::int64_t offset) const {
-    const auto inLine = [&](std::int64_t in) { return in >= 0 && in < columns * element && in % element == 0; };
-    if (pitch == 0 || lines == 1) return inLine(offset) ? std::optional<Cell>(Cell{0, offset / element}) : std::nullopt;
-    // Lines do not overlap in a destination; in a source any line that holds the element will do.
-    const std::int64_t guess = std::clamp<std::int64_t>(offset / pitch, 0, lines - 1);
-    for (const std::int64_t line : {guess, guess - 1, guess + 1}) {
-      if (line >= 0 && line < lines && inLine(offset - line * pitch))
-        return Cell{line, (offset - line * pitch) / element};
-    }
-    return std::nullopt;
+std::optional<Cell> cellAt(const MatrixLines& m, std::int64_t offset) {
+  const auto inLine = [&](std::int64_t in) { return in >= 0 && in < m.lineBytes() && in % m.element == 0; };
+  if (m.pitch == 0 || m.lines == 1)
+    return inLine(offset) ? std::optional<Cell>(Cell{0, offset / m.element}) : std::nullopt;
+  // Lines do not overlap in a destination; in a source any line that holds the element will do.
+  const std::int64_t guess = std::clamp<std::int64_t>(offset / m.pitch, 0, m.lines - 1);
+  for (const std::int64_t line : {guess, guess - 1, guess + 1}) {
+    if (line >= 0 && line < m.lines && inLine(offset - line * m.pitch))
+      return Cell{line, (offset - line * m.pitch) / m.element};
   }
-};
+  return std::nullopt;
+}
 
 struct Range {
   std::int64_t begin = 0, end = 0;
 };
-Range spanOf(const Matrix& m) {
+Range spanOf(const MatrixLines& m) {
   const std::int64_t last = std::max<std::int64_t>(m.lines - 1, 0) * m.pitch;
-  return {std::min<std::int64_t>(0, last), std::max<std::int64_t>(0, last) + m.columns * m.element};
+  return {std::min<std::int64_t>(0, last), std::max<std::int64_t>(0, last) + m.lineBytes()};
 }
 
-// The matrices of a move as they lie in memory: the destination of a transpose has a line for each column of the source.
-// A pair is read at its first member.
-Matrix sourceMatrix(const Move& m) { return {m.rows, m.cols, m.srcPitch, elementBytes(m.from)}; }
-Matrix destinationMatrix(const Move& m) {
-  // A pair becomes one 32-bit word.
-  const std::int64_t element = elementBytes(m.to);
-  if (m.kind == MoveKind::kLaneSums) return {1, m.rows, 0, element};
-  if (m.kind == MoveKind::kTranspose) return {m.cols, m.rows + m.padCols, m.dstPitch, element};
-  return {m.rows, m.cols + m.padCols, m.dstPitch, element};
-}
-bool turns(const Move& m) { return m.kind == MoveKind::kTranspose || m.kind == MoveKind::kLaneSums; }
+// Rows of the source are columns of the destination, which has a line for each column of the source, or (sums) one.
+template <class M>
+constexpr bool kTurns = OneOf<M, Transpose, LaneSums>;
 
-// Offset from the source pointer of what a move writes at `offset` behind its destination pointer.
+// Offset from the source pointer of what a kernel writes at `offset` behind its destination pointer.
 struct Source {
   bool written = false, zero = false, added = false;
   std::int64_t offset = 0;
 };
-Source sourceOf(const Move& m, std::int64_t offset) {
+template <MatrixKernel M>
+Source sourceAt(const M& m, std::int64_t offset) {
   Source s;
-  const auto cell = destinationMatrix(m).cellAt(offset);
+  const MatrixLines source = sourceOf(m);
+  const auto cell = cellAt(targetOf(m), offset);
   if (!cell) return s;
+  const std::int64_t row = kTurns<M> ? cell->column : cell->line, column = kTurns<M> ? cell->line : cell->column;
   s.written = true;
-  s.zero = m.kind == MoveKind::kZero || cell->column >= (turns(m) ? m.rows : m.cols);
-  s.added = m.kind == MoveKind::kAccumulate;
-  const std::int64_t row = turns(m) ? cell->column : cell->line, column = turns(m) ? cell->line : cell->column;
-  s.offset = row * m.srcPitch + column * elementBytes(m.from);
+  s.zero = row >= source.lines || column >= source.columns;
+  s.added = OneOf<M, Accumulate>;
+  s.offset = row * source.pitch + column * source.element;
   return s;
 }
 
-// Offset from the destination pointer of where a move brings the element at `offset` behind its source pointer.
-std::optional<std::int64_t> destinationOf(const Move& m, std::int64_t offset) {
-  if (m.kind == MoveKind::kZero) return std::nullopt;
-  const auto cell = sourceMatrix(m).cellAt(offset);
+// Offset from the destination pointer of where a kernel brings the element at `offset` behind its source pointer.
+template <MatrixKernel M>
+std::optional<std::int64_t> destinationAt(const M& m, std::int64_t offset) {
+  const auto cell = cellAt(sourceOf(m), offset);
   if (!cell) return std::nullopt;
-  const std::int64_t element = elementBytes(m.to);
-  if (m.kind == MoveKind::kLaneSums) return cell->line * element;
-  if (m.kind == MoveKind::kTranspose) return cell->column * m.dstPitch + cell->line * element;
-  return cell->line * m.dstPitch + cell->column * element;
+  const MatrixLines target = targetOf(m);
+  if (OneOf<M, LaneSums>) return cell->line * target.element;
+  const std::int64_t line = kTurns<M> ? cell->column : cell->line, column = kTurns<M> ? cell->line : cell->column;
+  return line * target.pitch + column * target.element;
 }
 
 class Follower {
@@ -146,12 +138,15 @@ class Follower {
       now.task = site.task;
       ++now.order;
       const Kernel& kernel = p_.kernels[static_cast<std::size_t>(site.variant->kernel)];
-      const auto* move = std::get_if<Move>(&kernel);
-      if (move != nullptr && move->rows > 0 && move->cols > 0) {
-        writes(*move, site, phase, now);
-        reads(*move, site, phase, now);
-      }
-      if (move == nullptr && site.call->d >= 0 && !readsD(kernel)) copies(std::get<Contract>(kernel), site, phase, now);
+      std::visit(overloaded{[&](const Contract& c) {
+                              if (site.call->d >= 0 && !readsD(kernel)) copies(c, site, phase, now);
+                            },
+                            [&](const MatrixKernel auto& m) {
+                              if (targetOf(m).empty()) return;
+                              writes(m, site, phase, now);
+                              reads(m, site, phase, now);
+                            }},
+                 kernel);
       return now.order < kMostCalls;
     });
   }
@@ -189,22 +184,22 @@ class Follower {
   struct Matrices {
     std::int64_t a = 0, c = 0, count = 1, aStep = 0, cStep = 0;
   };
-  std::vector<Matrices> matricesOf(const Move& m, const CallSite& site) const {
-    if (!m.listed) return {{site.at[0], site.at[2], site.repeat, site.repeatStep[0], site.repeatStep[2]}};
+  std::vector<Matrices> matricesOf(const std::optional<ListSteps>& steps, const CallSite& site) const {
+    if (!steps) return {{site.at[0], site.at[2], site.repeat, site.repeatStep[0], site.repeatStep[2]}};
     std::vector<Matrices> out;
     for (const Segment& s : p_.lists[static_cast<std::size_t>(site.variant->list)].front())
-      out.push_back({site.at[0] + s.aOffset, site.at[2] + s.bOffset, s.outer, m.aOuterStep, m.cOuterStep});
+      out.push_back({site.at[0] + s.aOffset, site.at[2] + s.bOffset, s.outer, steps->a, steps->c});
     return out;
   }
 
-  void writes(const Move& m, const CallSite& site, const Phase& phase, const Moment& now) {
+  void writes(const MatrixKernel auto& m, const CallSite& site, const Phase& phase, const Moment& now) {
     const int src = bufferOf(phase, site.call->a), dst = bufferOf(phase, site.call->c);
     if (from_.count(dst) == 0) return;
-    for (const Matrices& all : matricesOf(m, site)) {
-      inside(from_, dst, all.c, spanOf(destinationMatrix(m)), all.count, all.cStep,
+    for (const Matrices& all : matricesOf(listSteps(m), site)) {
+      inside(from_, dst, all.c, spanOf(targetOf(m)), all.count, all.cStep,
              [&](Trail& t, std::int64_t offset, std::int64_t r) {
                if (!before(now, t.when) || !meets(dst, now, t.when)) return;
-               const Source s = sourceOf(m, offset);
+               const Source s = sourceAt(m, offset);
                if (!s.written || s.added) return;
                t.answered = true;
                t.next = s.zero ? Place{} : Place{src, all.a + r * all.aStep + s.offset};
@@ -227,14 +222,14 @@ class Follower {
            });
   }
 
-  void reads(const Move& m, const CallSite& site, const Phase& phase, const Moment& now) {
+  void reads(const MatrixKernel auto& m, const CallSite& site, const Phase& phase, const Moment& now) {
     const int src = bufferOf(phase, site.call->a), dst = bufferOf(phase, site.call->c);
     if (src < 0 || to_.count(src) == 0) return;
-    for (const Matrices& all : matricesOf(m, site)) {
-      inside(to_, src, all.a, spanOf(sourceMatrix(m)), all.count, all.aStep,
+    for (const Matrices& all : matricesOf(listSteps(m), site)) {
+      inside(to_, src, all.a, spanOf(sourceOf(m)), all.count, all.aStep,
              [&](Trail& t, std::int64_t offset, std::int64_t r) {
                if (t.answered || !before(t.when, now) || !meets(src, now, t.when)) return;
-               const auto to = destinationOf(m, offset);
+               const auto to = destinationAt(m, offset);
                if (!to) return;
                t.answered = true;
                t.next = Place{dst, all.c + r * all.cStep + *to};

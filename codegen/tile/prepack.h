@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides which part of a TileProgram depends on kept inputs alone (weights, for one), and so need not be done again while they stay the same.
-// Leaves to runtime/launch to run only that part, or all but that part.
+// Leaves to runtime/exec/launch to run only that part, or all but that part.
 #pragma once
 
 #include <vector>

@@ -1,62 +1,75 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how a TileProgram reads: buffers, kernels, lists, then each phase as its streams, axes and loop nest.
-// Steps of an axis that are alike but for a constant distance are one line.
+// Decides how a TileProgram reads: buffers, kernels, lists, then each phase as its streams, axes and loop nest. What is alike but for a
+// constant distance is one entry and its repetition. Parts are named; @N is number N where a name would not say which.
 #include "codegen/tile/print.h"
 
-#include <algorithm>
 #include <sstream>
 
+#include "codegen/text/writer.h"
+#include "codegen/tile/class_rows.h"
+#include "codegen/tile/part_names.h"
+#include "codegen/tile/run_text.h"
 #include "codegen/tile/walk.h"
 
 namespace cubejit {
 
 namespace {
 
-// Entries of an enumeration that a summary shows.
-constexpr std::size_t kShown = 4;
-
-std::string signedText(std::int64_t value) { return (value < 0 ? "" : "+") + std::to_string(value); }
+// What a run of steps must save where they have classes: those of few steps are told one by one.
+constexpr std::size_t kLeastOfClasses = 4;
 
 class Printer {
  public:
-  Printer(const TileProgram& program, Detail detail) : p_(program), full_(detail == Detail::kFull) {}
+  Printer(const TileProgram& program, Detail detail) : p_(program), full_(detail == Detail::kFull), names_(program) {}
 
   std::string run() {
-    out_ << "tile program " << p_.name << "\n\nbuffers\n";
+    out_ << "cubejit tile " << kTileTextVersion << "\nprogram " << nameText(p_.name) << "\n\n";
     for (const Buffer& b : p_.buffers) buffer(b);
-    out_ << "\nkernels\n";
-    for (std::size_t i = 0; i < p_.kernels.size(); ++i) {
-      out_ << "  k" << i << " " << print(p_.kernels[i], full_ ? Detail::kFull : Detail::kSummary);
-    }
-    out_ << "\nlists\n";
+    for (const std::string& queue : p_.queues) out_ << "queue " << nameText(queue) << "\n";
+    for (const MachineUnit& unit : p_.units)
+      out_ << "unit " << nameText(unit.name) << " in " << names_.queues.text(unit.queue) << "\n";
+    if (!(p_.residual == Residual{}))
+      out_ << "residual " << names_.buffers.text(p_.residual.result) << " adds "
+           << names_.buffers.text(p_.residual.addend) << "\n";
+    if (!p_.kernels.empty()) out_ << "\n";
+    for (std::size_t i = 0; i < p_.kernels.size(); ++i)
+      out_ << "k" << i << " " << print(p_.kernels[i], full_ ? Detail::kFull : Detail::kSummary);
+    if (!p_.lists.empty()) out_ << "\n";
     const std::size_t lists = shown(p_.lists.size());
     for (std::size_t i = 0; i < lists; ++i) list(i);
-    if (lists < p_.lists.size()) out_ << "  ... " << p_.lists.size() << " in all\n";
+    if (lists < p_.lists.size()) out_ << "... " << p_.lists.size() << " lists\n";
     for (const Phase& ph : p_.phases) phase(ph);
     return out_.str();
   }
 
  private:
-  std::size_t shown(std::size_t count) const { return full_ ? count : std::min(count, kShown); }
+  std::size_t shown(std::size_t count) const { return full_ ? count : std::min(count, kShownEntries); }
 
   void buffer(const Buffer& b) {
-    out_ << "  " << b.name << " (" << (b.kept ? "kept " : "") << toString(b.use) << "): " << b.bytes << " bytes";
-    for (std::size_t i = 0; i < shown(b.values.size()); ++i) out_ << (i == 0 ? " = " : " ") << b.values[i];
-    if (shown(b.values.size()) < b.values.size()) out_ << " ...";
+    out_ << "buffer " << nameText(b.name) << (b.kept ? " kept " : " ") << toString(b.use) << " " << b.bytes;
+    std::size_t printed = 0;
+    for (std::size_t i = 0; i < b.values.size() && printed < shown(b.values.size()); ++printed) {
+      const std::string text = floatText(b.values[i]);
+      std::size_t end = i + 1;
+      while (end < b.values.size() && floatText(b.values[end]) == text) ++end;
+      out_ << (i == 0 ? " = " : " ") << text;
+      if (end - i > 1) out_ << " x" << end - i;
+      i = end;
+      if (i < b.values.size() && printed + 1 == shown(b.values.size()) && !full_) out_ << " ...";
+    }
     out_ << "\n";
   }
 
   void list(std::size_t index) {
-    out_ << "  l" << index;
-    for (std::size_t s = 0; s < p_.lists[index].size(); ++s) {
-      const auto& segments = p_.lists[index][s];
-      out_ << " s" << s << ":";
-      for (std::size_t n = 0; n < shown(segments.size()); ++n) {
-        out_ << " (a" << signedText(segments[n].aOffset) << " b" << signedText(segments[n].bOffset) << " x"
-             << segments[n].outer << ")";
-      }
-      if (shown(segments.size()) < segments.size()) out_ << " ... " << segments.size() << " in all;";
+    out_ << "l" << index;
+    for (const std::vector<Segment>& section : p_.lists[index]) {
+      out_ << " s:";
+      const std::size_t told =
+          eachRun(section, 2, shown(section.size()), [&](const Segment& s, const std::string& more) {
+            out_ << " (a" << signedText(s.aOffset) << " b" << signedText(s.bOffset) << " x" << s.outer << more << ")";
+          });
+      if (told < section.size()) out_ << " ... " << section.size() << " in all";
     }
     out_ << "\n";
   }
@@ -64,158 +77,169 @@ class Printer {
   const Axis& axisOf(int a) const { return phase_->axes[static_cast<std::size_t>(a)]; }
 
   void phase(const Phase& ph) {
-    phase_ = &ph;
-    out_ << "\nphase " << ph.name << ": " << taskCount(ph) << (taskCount(ph) == 1 ? " task" : " tasks");
-    for (const int a : ph.parallelAxes) out_ << (a == ph.parallelAxes.front() ? " over " : " x ") << axisOf(a).name;
+    const PartNames streams(ph.streams), axes(ph.axes);
+    phase_ = &ph, streams_ = &streams, axes_ = &axes;
+    out_ << "\nphase " << nameText(ph.name);
+    if (ph.workCycles != 0) out_ << " cycles " << floatText(ph.workCycles);
     out_ << "\n";
     for (const Stream& s : ph.streams) {
-      out_ << "  stream " << s.name << " = " << p_.buffers[static_cast<std::size_t>(s.buffer)].name
-           << signedText(s.offset) << "\n";
+      out_ << "  stream " << nameText(s.name) << " = " << names_.buffers.text(s.buffer)
+           << (s.offset == 0 ? "" : signedText(s.offset)) << "\n";
     }
     for (const Axis& a : ph.axes) axis(a);
+    for (std::size_t a = 0; a < ph.axes.size(); ++a) windows(static_cast<int>(a));
+    if (!ph.parallelAxes.empty()) out_ << "  parallel" << named(ph.parallelAxes) << "\n";
     nodes(ph.body, 1);
+  }
+
+  std::string named(const std::vector<int>& axes) const {
+    std::string text;
+    for (const int a : axes) text += " " + axes_->text(a);
+    return text;
   }
 
   // Bytes a step moves each stream by; streams that stay are left out.
   std::string deltas(const std::vector<std::int64_t>& values) const {
     std::string text;
     for (std::size_t s = 0; s < values.size(); ++s) {
-      if (values[s] != 0) text += " " + phase_->streams[s].name + signedText(values[s]);
+      if (values[s] != 0) text += " " + streams_->text(static_cast<int>(s)) + signedText(values[s]);
     }
-    return text.empty() ? " nothing" : text;
+    return text;
   }
 
-  std::vector<std::int64_t> distance(const AxisStep& from, const AxisStep& to) const {
-    std::vector<std::int64_t> d(phase_->streams.size());
-    for (std::size_t s = 0; s < d.size(); ++s) d[s] = deltaOf(to.delta, s) - deltaOf(from.delta, s);
-    return d;
+  std::string text(const AxisStep& step, bool classes) const {
+    std::string text = classes || step.cls != 0 ? std::string(" ") + kClassWord + " " + std::to_string(step.cls) : "";
+    text += deltas(step.delta);
+    if (text.empty()) text = " +0";
+    const std::string inside = deltas(step.repeatDelta);
+    if (step.repeat != 1 || !inside.empty()) text += " inside " + std::to_string(step.repeat) + ":" + inside;
+    return text;
   }
 
-  // One past the last step of the run that begins at `first`.
-  std::size_t endOfRun(const std::vector<AxisStep>& steps, std::size_t first) const {
-    std::size_t end = first + 1;
-    while (end < steps.size() && steps[end].cls == steps[first].cls && steps[end].repeat == steps[first].repeat &&
-           steps[end].repeatDelta == steps[first].repeatDelta &&
-           distance(steps[end - 1], steps[end]) == distance(steps[first], steps[first + 1])) {
-      ++end;
-    }
-    return end;
-  }
-
+  // A few runs stand in one line.
   void axis(const Axis& a) {
-    out_ << "  axis " << a.name << ": " << a.steps.size() << (a.steps.size() == 1 ? " step" : " steps");
-    if (a.classes > 1) out_ << " of " << a.classes << " classes";
-    if (a.windowAxis >= 0) out_ << ", dealt by " << axisOf(a.windowAxis).name;
+    out_ << "  axis " << nameText(a.name);
+    if (a.classes != 1) out_ << " classes " << a.classes;
+    out_ << (a.steps.empty() ? "" : ":");
+    std::vector<std::string> runs;
+    const auto far = [&](const StepDistance& d) {
+      return (d.cls == 0 ? "" : std::string(" ") + kClassWord + signedText(d.cls)) + deltas(d.delta);
+    };
+    const std::size_t told = eachRun(
+        a.steps, a.classes > 1 ? kLeastOfClasses : 1, shown(a.steps.size()), far,
+        [&](const AxisStep& step, const std::string& more) { runs.push_back(text(step, a.classes > 1) + more); });
+    if (told < a.steps.size()) runs.push_back(" ... " + std::to_string(a.steps.size() - told) + " more");
+    const char* between = runs.size() <= kShownEntries ? " |" : "\n    |";
+    for (const std::string& run : runs) out_ << (&run == runs.data() ? "" : between) << run;
     out_ << "\n";
-    std::size_t runs = 0, first = 0;
-    for (; first < a.steps.size() && runs < shown(a.steps.size()); ++runs) {
-      const std::size_t end = endOfRun(a.steps, first);
-      const AxisStep& step = a.steps[first];
-      out_ << "    " << first;
-      if (end - first > 1) out_ << ".." << end - 1;
-      if (a.classes > 1) out_ << " class " << step.cls;
-      out_ << ":" << deltas(step.delta);
-      if (end - first > 1) out_ << ", then" << deltas(distance(step, a.steps[first + 1])) << " a step";
-      if (step.repeat > 1) out_ << "; x" << step.repeat << " inside the kernel," << deltas(step.repeatDelta) << " each";
-      out_ << "\n";
-      first = end;
-    }
-    if (first < a.steps.size()) out_ << "    ... " << a.steps.size() - first << " more\n";
-    for (std::size_t w = 0; w < shown(a.windows.size()); ++w) {
-      out_ << "    window " << w << ": [" << a.windows[w].begin << ", " << a.windows[w].end << ")\n";
-    }
-    if (shown(a.windows.size()) < a.windows.size()) out_ << "    ... " << a.windows.size() << " windows\n";
   }
+
+  void windows(int index) {
+    const Axis& a = axisOf(index);
+    if (a.windowAxis == -1 && a.windows.empty()) return;
+    out_ << "  windows " << axes_->text(index) << " by " << axes_->text(a.windowAxis) << (a.windows.empty() ? "" : ":");
+    const std::size_t told =
+        eachRun(a.windows, 2, shown(a.windows.size()), [&](const Window& w, const std::string& more) {
+          out_ << (&w == a.windows.data() ? " " : " | ") << w.begin << ".." << w.end << more;
+        });
+    if (told < a.windows.size()) out_ << " ... " << a.windows.size() << " windows";
+    out_ << "\n";
+  }
+
+  static std::string margin(int depth) { return std::string(static_cast<std::size_t>(depth) * 2, ' '); }
 
   void nodes(const std::vector<Node>& body, int depth) {
     for (const Node& node : body) {
-      out_ << std::string(static_cast<std::size_t>(depth) * 2, ' ');
+      out_ << margin(depth);
       if (node.isCall()) {
         call(node.call, depth);
       } else if (node.axis < 0) {
-        choice(node, depth);
+        out_ << "choose by" << named(node.classAxes) << "\n";
+        rows(node.classAxes, node.windows, depth + 1, text(Window{}));
+        nodes(node.body, depth + 1);
       } else {
-        out_ << "for " << axisOf(node.axis).name << "\n";
+        out_ << "for " << axes_->text(node.axis) << "\n";
         nodes(node.body, depth + 1);
       }
     }
   }
 
-  void choice(const Node& node, int depth) {
-    out_ << "choose by the classes of";
-    for (const int a : node.classAxes) out_ << " " << axisOf(a).name;
-    out_ << "\n";
-    for (std::size_t v = 0; v < node.windows.size(); ++v) {
-      const Window& w = node.windows[v];
-      if (w.begin >= w.end) continue;
-      out_ << std::string(static_cast<std::size_t>(depth + 1) * 2, ' ') << classes(node.classAxes, v) << "\n";
-      nodes({node.body.begin() + w.begin, node.body.begin() + w.end}, depth + 2);
-    }
+  std::string text(const UnitFlag& f) const {
+    return std::string(kFlagWords[static_cast<int>(f.kind)]) + " " + names_.queues.text(f.from) + " " +
+           names_.queues.text(f.to) + " " + std::to_string(f.id);
+  }
+
+  static std::string text(const Window& w) {
+    return w == Window{} ? "-" : std::to_string(w.begin) + ".." + std::to_string(w.end);
   }
 
   static std::string text(const Variant& v) {
-    if (v.kernel < 0) return "-";
-    return "k" + std::to_string(v.kernel) + (v.list < 0 ? "" : " l" + std::to_string(v.list)) +
-           (v.accumulate ? " acc" : "") + (v.aligned < 0 ? "" : ", aligned k" + std::to_string(v.aligned));
+    if (v == Variant{}) return "-";
+    return (v.kernel < 0 ? "-" : "k" + std::to_string(v.kernel)) + (v.list < 0 ? "" : " l" + std::to_string(v.list)) +
+           (v.accumulate ? " acc" : "") + (v.aligned < 0 ? "" : " aligned k" + std::to_string(v.aligned));
+  }
+
+  // What there is for each combination of the axes' classes, but for rows of nothing: a row for all classes of one axis.
+  template <class T>
+  void rows(const std::vector<int>& classAxes, const std::vector<T>& entries, int depth, const std::string& nothing) {
+    const ClassRows shape(phase_->axes, classAxes);
+    std::size_t told = 0, left = 0;
+    for (std::size_t row = 0; row < shape.rows(); ++row) {
+      std::vector<T> cells;
+      for (std::size_t cell = 0; cell < shape.width(); ++cell) {
+        const std::size_t number = shape.number(row, cell);
+        if (number < entries.size()) cells.push_back(entries[number]);
+      }
+      if (std::all_of(cells.begin(), cells.end(), [&](const T& cell) { return text(cell) == nothing; })) continue;
+      if (!full_ && told == kShownEntries) {
+        ++left;
+        continue;
+      }
+      ++told;
+      out_ << margin(depth) << shape.text(row) << "=";
+      eachRun(cells, 2, cells.size(), [&](const T& cell, const std::string& more) {
+        out_ << (&cell == cells.data() ? " " : " | ") << text(cell) << more;
+      });
+      out_ << "\n";
+    }
+    if (left > 0) out_ << margin(depth) << "... " << left << " more\n";
+  }
+
+  std::string operand(int stream, std::int64_t offset, std::int64_t each) const {
+    return (stream == -1 ? "-" : streams_->text(stream)) +
+           (offset == 0 ? "" : (stream == -1 ? " " : "") + signedText(offset)) +
+           (each == 0 ? "" : " each" + signedText(each));
   }
 
   void call(const Call& c, int depth) {
-    const auto stream = [&](std::size_t operand) {
-      const int s = streamsOf(c)[operand];
-      if (s < 0) return std::string("-");
-      const std::int64_t offset = c.place.offset[operand], step = c.place.repeat > 1 ? c.place.repeatStep[operand] : 0;
-      return phase_->streams[static_cast<std::size_t>(s)].name + (offset == 0 ? "" : signedText(offset)) +
-             (step == 0 ? "" : " each" + signedText(step));
-    };
-    if (c.unit != CoreUnit::kNone) out_ << (c.issues ? toString(c.unit) : "  ...") << " ";
-    out_ << c.name << "(" << stream(0) << ", " << stream(1) << ", " << stream(2)
-         << (c.d < 0 ? std::string() : ", " + stream(3)) << ")"
-         << (c.place.repeat > 1 ? " x" + std::to_string(c.place.repeat) : std::string());
+    const std::array<int, 4> streams = streamsOf(c);
+    out_ << "call " << nameText(c.name) << "(";
+    for (std::size_t s = 0; s < streams.size(); ++s) {
+      const std::string text = operand(streams[s], c.place.offset[s], c.place.repeatStep[s]);
+      if (s < 3 || text != "-") out_ << (s == 0 ? "" : ", ") << text;
+    }
+    out_ << ")";
+    if (c.place.repeat != 1) out_ << " repeat " << c.place.repeat;
+    if (c.unit != -1) out_ << " unit " << names_.units.text(c.unit);
+    if (c.issues) out_ << " issues";
+    for (const UnitFlag& flag : c.flags) out_ << (&flag == &c.flags.front() ? " flags " : ", ") << text(flag);
     if (c.classAxes.empty()) {
-      out_ << " = " << (c.variants.empty() ? "-" : text(c.variants[0]));
-      for (const UnitFlag& flag : c.flags) out_ << (&flag == &c.flags.front() ? "; " : ", ") << print(flag);
-      out_ << "\n";
+      out_ << " = " << (c.variants.empty() ? "-" : text(c.variants[0])) << "\n";
       return;
     }
-    out_ << " by the classes of";
-    for (const int a : c.classAxes) out_ << " " << axisOf(a).name;
-    out_ << "\n";
-    std::size_t printed = 0, kernels = 0;
-    for (std::size_t v = 0; v < c.variants.size(); ++v) {
-      if (c.variants[v].kernel < 0) continue;
-      if (++kernels > shown(c.variants.size())) continue;
-      ++printed;
-      out_ << std::string(static_cast<std::size_t>(depth + 1) * 2, ' ') << classes(c.classAxes, v) << " = "
-           << text(c.variants[v]) << "\n";
-    }
-    if (printed < kernels)
-      out_ << std::string(static_cast<std::size_t>(depth + 1) * 2, ' ') << "... " << kernels << " variants\n";
-  }
-
-  // The classes whose number this is, in the order of the axes.
-  std::string classes(const std::vector<int>& classAxes, std::size_t number) const {
-    std::string digits;
-    for (auto a = classAxes.rbegin(); a != classAxes.rend(); ++a) {
-      const auto radix = static_cast<std::size_t>(std::max(1, axisOf(*a).classes));
-      digits = std::to_string(number % radix) + (digits.empty() ? "" : " ") + digits;
-      number /= radix;
-    }
-    return digits;
+    out_ << " by" << named(c.classAxes) << "\n";
+    rows(c.classAxes, c.variants, depth + 1, "-");
   }
 
   const TileProgram& p_;
   const bool full_;
+  const ProgramNames names_;
   const Phase* phase_ = nullptr;
+  const PartNames *streams_ = nullptr, *axes_ = nullptr;
   std::ostringstream out_;
 };
 
 }  // namespace
-
-std::string print(const UnitFlag& flag) {
-  if (flag.kind == UnitFlag::Kind::kBarrier) return "barrier";
-  return std::string(flag.kind == UnitFlag::Kind::kSet ? "set " : "wait ") + toString(flag.from) + "_" +
-         toString(flag.to) + ":" + std::to_string(flag.id);
-}
 
 std::string print(const TileProgram& program, Detail detail) { return Printer(program, detail).run(); }
 

@@ -1,38 +1,62 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how one contract or move reads. Operands are written as contract.h names them: a, b and c with byte offsets.
+// Decides how one tile instruction reads: its kind, its label, the words of its fields (tile/kernel_fields.h), and a line for each run of a
+// contract's parts. Operands are written as contract.h names them: a, b and c with byte offsets.
+#include <optional>
 #include <sstream>
+#include <type_traits>
 
+#include "codegen/text/writer.h"
+#include "codegen/tile/kernel_fields.h"
 #include "codegen/tile/print.h"
+#include "codegen/tile/run_text.h"
 
 namespace cubejit {
 namespace {
 
+// What a run must save to be worth its words, where entries stand in one line.
+constexpr std::size_t kLeastInLine = 3;
+
+std::string valueText(const std::optional<ListSteps>& list) {
+  return list ? " " + signedText(list->a) + " " + signedText(list->c) : "";
+}
+template <class T>
+std::string valueText(const T& value) {
+  if constexpr (std::is_floating_point_v<T>)
+    return " " + floatText(value);
+  else if constexpr (std::is_enum_v<T>)
+    return std::string(" ") + toString(value);
+  else if constexpr (std::is_same_v<T, bool>)
+    return "";
+  else
+    return " " + std::to_string(value);
+}
+
+template <class K>
+void fields(std::ostream& out, const K& kernel) {
+  static const K kDefault;
+  const auto one = [&](const auto& field) {
+    if constexpr (std::is_invocable_v<decltype(field.get), const K&>) {
+      const std::string text = valueText(field.get(kernel));
+      const bool flag = std::is_same_v<std::decay_t<decltype(field.get(kernel))>, bool>;
+      if (flag ? field.get(kernel) != field.get(kDefault) : text != valueText(field.get(kDefault)))
+        out << " " << field.word << text;
+    }
+  };
+  std::apply([&](const auto&... field) { (one(field), ...); }, kKernelFields);
+}
+
 std::string lanesText(const LaneRange& r) {
-  return r.all() ? "" : "[" + std::to_string(r.lo) + ".." + std::to_string(r.hi) + ")";
+  return r == LaneRange{} ? "" : "[" + std::to_string(r.lo) + ".." + std::to_string(r.hi) + ")";
 }
-
-// What follows the sums, in the order in which it is done.
-std::string postText(const PostOps& p) {
-  std::string text;
-  const auto then = [&](const std::string& what) { text += (text.empty() ? ", then " : ", ") + what; };
-  if (p.bias) then("+ bias");
-  if (p.add) then("+ z");
-  if (p.activation != Activation::kNone) then(toString(p.activation));
-  if (p.activation == Activation::kLeakyRelu || p.activation == Activation::kClip)
-    text += " " + std::to_string(p.alpha);
-  if (p.activation == Activation::kClip) text += " to " + std::to_string(p.beta);
-  return text;
-}
-
 std::string place(const char* base, std::int64_t offset, const LaneRange& lanes = {}) {
-  return base + std::string(offset < 0 ? "" : "+") + std::to_string(offset) + lanesText(lanes);
+  return base + signedText(offset) + lanesText(lanes);
 }
 
 std::string text(const AOperand& a) {
   switch (a.kind) {
-    case AKind::kBroadcast: return "bcast " + place("a", a.offset);
-    case AKind::kVector: return "load " + place("a", a.offset, a.lanes);
+    case AKind::kBroadcast: return "bcast " + place("a", a.offset, a.lanes);
+    case AKind::kVector: return "vector " + place("a", a.offset, a.lanes);
     case AKind::kPermute: return "perm t" + std::to_string(a.table) + " " + place("a", a.offset, a.lanes);
     case AKind::kPermute2:
       return "perm2 t" + std::to_string(a.table) + " " + place("a", a.offset, a.lanes) + " " +
@@ -41,84 +65,76 @@ std::string text(const AOperand& a) {
   return {};
 }
 
-void printSteps(std::ostream& out, const Section& section) {
-  for (std::size_t n = 0; n < section.steps.size(); ++n) {
-    const Step& step = section.steps[n];
-    out << "      step " << n << "\n";
-    for (std::size_t i = 0; i < step.b.size(); ++i) {
-      out << "        b" << i << " = load " << place("b", step.b[i].offset, step.b[i].lanes) << "\n";
-    }
+std::string usesText(const std::vector<Use>& uses) {
+  std::string text;
+  eachRun(uses, kLeastInLine, uses.size(), [&](const Use& use, const std::string& more) {
+    text += " acc" + std::to_string(use.acc) + "*b" + std::to_string(use.b) + more;
+  });
+  return text;
+}
+
+void printStep(std::ostream& out, const Step& step, const std::string& repeat) {
+  out << "    step" << (step.firstMembers ? " first_members" : "");
+  if (step.prefetchAhead != 0) out << " prefetch_ahead " << step.prefetchAhead;
+  if (step.prefetchB != 0) out << " prefetch_b " << step.prefetchB;
+  out << repeat << "\n";
+  eachRun(step.b, 1, step.b.size(), [&](const VectorLoad& b, const std::string& more) {
+    out << "      load " << place("b", b.offset, b.lanes) << more << "\n";
+  });
+  eachRun(step.a, 1, step.a.size(), [&](const AOperand& a, const std::string& more) {
+    out << "      " << text(a) << more << " ->" << lanesText(a.useLanes) << usesText(a.uses) << "\n";
+  });
+}
+
+void printSection(std::ostream& out, const Section& section, Detail detail) {
+  std::size_t fmas = 0, loads = 0;
+  for (const Step& step : section.steps) {
+    loads += step.b.size();
     for (const AOperand& a : step.a) {
-      out << "        " << text(a) << " ->" << lanesText(a.useLanes);
-      for (const Use& use : a.uses) out << " acc" << use.acc << "*b" << use.b;
+      loads += a.kind == AKind::kPermute2 ? 2 : 1;
+      fmas += a.uses.size();
+    }
+  }
+  out << "  section " << place("a", section.aOuterStep) << " " << place("b", section.bOuterStep)
+      << (detail == Detail::kFull ? "  ; " : " ... ") << section.steps.size() << " steps, " << fmas << " fmas, "
+      << loads << " loads\n";
+  if (detail == Detail::kSummary) return;
+  eachRun(section.steps, 1, section.steps.size(),
+          [&](const Step& step, const std::string& more) { printStep(out, step, more); });
+}
+
+void printParts(std::ostream& out, const Contract& c, Detail detail) {
+  if (detail == Detail::kFull) {
+    eachRun(c.accumulators, 1, c.accumulators.size(), [&](const Accumulator& acc, const std::string& more) {
+      out << "  acc " << place("c", acc.cOffset, acc.lanes)
+          << (acc.biasOffset != 0 ? " " + place("bias", acc.biasOffset) : "")
+          << (acc.sums == LaneRange{} ? "" : " sums" + lanesText(acc.sums)) << more << "\n";
+    });
+    for (const std::vector<std::int32_t>& table : c.tables) {
+      out << "  table";
+      for (const std::int32_t pick : table) out << " " << pick;
       out << "\n";
     }
+  } else {
+    out << "  acc ... " << c.accumulators.size() << "\n";
   }
-}
-
-std::string printContract(const Contract& c, Detail detail) {
-  std::ostringstream out;
-  out << "contract " << c.label << ": " << (c.sets > 1 ? std::to_string(c.sets) + " sets of " : "")
-      << c.accumulators.size() << " accumulators of " << c.lanes << " lanes, " << c.sections.size() << " sections"
-      << (c.streamingStore ? ", streaming store" : "")
-      << (c.vectorsA != Element::kF32 ? std::string(", a of ") + toString(c.vectorsA) : "")
-      << (c.vectorsB != Element::kF32 ? std::string(", b of ") + toString(c.vectorsB) : "")
-      << (c.vectorsB == Element::kPair ? " " + std::to_string(c.pairPitchB) + " apart" : "")
-      << (c.addsToC ? ", adds to c" : "") << (c.copiesB ? ", copies b to d" : "")
-      << (c.prefetchResults ? ", prefetches results" : "") << postText(c.post) << "\n";
-  for (std::size_t s = 0; s < c.sections.size(); ++s) {
-    const Section& section = c.sections[s];
-    std::size_t fmas = 0, loads = 0;
-    for (const Step& step : section.steps) {
-      loads += step.b.size();
-      for (const AOperand& a : step.a) {
-        loads += a.kind == AKind::kPermute2 ? 2 : 1;
-        fmas += a.uses.size();
-      }
-    }
-    out << "    section " << s << ": " << section.steps.size() << " steps, " << fmas << " fmas, " << loads
-        << " loads; a += " << section.aOuterStep << ", b += " << section.bOuterStep << "\n";
-    if (detail == Detail::kFull) printSteps(out, section);
-  }
-  if (detail == Detail::kSummary) return out.str();
-  for (std::size_t t = 0; t < c.tables.size(); ++t) {
-    out << "    t" << t << " =";
-    for (const std::int32_t pick : c.tables[t]) out << " " << pick;
-    out << "\n";
-  }
-  for (std::size_t i = 0; i < c.accumulators.size(); ++i) {
-    const Accumulator& acc = c.accumulators[i];
-    out << "    acc" << i << " at " << place("c", acc.cOffset, acc.lanes)
-        << (c.post.bias ? ", bias at " + place("d", acc.biasOffset) : "")
-        << (c.post.add && !acc.sums.all() ? ", addends in " + lanesText(acc.sums) : "") << "\n";
-  }
-  return out.str();
-}
-
-std::string printMove(const Move& m) {
-  static constexpr const char* kNames[] = {"copy", "transpose", "zero", "accumulate", "lane sums"};
-  std::ostringstream out;
-  out << kNames[static_cast<int>(m.kind)] << " " << m.label << ": " << m.rows << " x " << m.cols << ", pitch ";
-  if (m.kind != MoveKind::kZero) out << m.srcPitch << " -> ";
-  out << m.dstPitch;
-  if (m.from != Element::kF32 || m.to != Element::kF32) out << ", " << toString(m.from) << " to " << toString(m.to);
-  if (m.pairPitch != 0) out << " " << m.pairPitch << " apart";
-  if (m.pairsCut != 0) out << ", the last " << m.pairsCut << " without a second member";
-  if (m.listed) out << "; of a list, a += " << m.aOuterStep << ", c += " << m.cOuterStep;
-  if (m.padCols > 0) out << ", " << m.padCols << " zeros behind";
-  out << ", " << m.lanes << " lanes" << (m.streamingStore ? ", streaming store" : "")
-      << (m.prefetchAhead > 0 ? ", prefetches " + std::to_string(m.prefetchAhead) + " ahead" : "")
-      << (m.backward ? std::string(", times the slope of ") + toString(m.post.activation) : postText(m.post));
-  if (m.post.bias) out << ", biases " << m.biasRow << " a row, " << m.biasColumn << " a column";
-  out << "\n";
-  return out.str();
+  for (const Section& section : c.sections) printSection(out, section, detail);
 }
 
 }  // namespace
 
 std::string print(const Kernel& kernel, Detail detail) {
-  if (const auto* contract = std::get_if<Contract>(&kernel)) return printContract(*contract, detail);
-  return printMove(std::get<Move>(kernel));
+  std::ostringstream out;
+  out << kKernelWords[kernel.index()] << " ";
+  std::visit(
+      [&](const auto& k) {
+        out << nameText(k.label.text);
+        fields(out, k);
+      },
+      kernel);
+  out << "\n";
+  if (const auto* contract = std::get_if<Contract>(&kernel)) printParts(out, *contract, detail);
+  return out.str();
 }
 
 }  // namespace cubejit

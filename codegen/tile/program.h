@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the form of a TileProgram: what the machine's units do, in which order, on which addresses. It is a value:
-// buffers, distinct kernels (contracts and moves), segment lists, and phases of loop nests that call the kernels.
-// Leaves to lower_* how a plan becomes one, to units/ how a kernel becomes vector instructions, to runtime/launch how it runs.
+// Decides the form of a TileProgram: what is done, in which order, on which addresses. It is a value:
+// buffers, distinct kernels (contracts, moves and maps), segment lists, and phases of loop nests that call the kernels.
+// Leaves to lower_* how a plan becomes one, to units/ how a kernel becomes vector instructions, to runtime/exec/launch how it runs.
 //
 // Execution:
 //   for each phase, in order (a barrier between phases):
@@ -13,6 +13,7 @@
 //   included) of the current step's delta[s].  Private buffers are one per thread: their contents do not outlive a task.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -22,8 +23,9 @@
 #include <vector>
 
 #include "codegen/tile/contract.h"
-#include "codegen/tile/move.h"
-#include "cubejit/problem.h"
+#include "codegen/tile/map.h"
+#include "codegen/tile/moves.h"
+#include "codegen/tile/overloaded.h"
 
 namespace cubejit {
 
@@ -67,12 +69,22 @@ struct AxisStep {
   // Only allowed on the innermost axis of a nest whose body is one call.
   std::int64_t repeat = 1;
   std::vector<std::int64_t> repeatDelta;  ///< as `delta`
-  friend bool operator==(const AxisStep& x, const AxisStep& y) = default;
+  friend bool operator==(const AxisStep& x, const AxisStep& y);
 };
 
 /// What a step's `delta` or `repeatDelta` says of a stream.
 inline std::int64_t deltaOf(const std::vector<std::int64_t>& deltas, std::size_t stream) {
   return stream < deltas.size() ? deltas[stream] : 0;
+}
+inline bool sameDeltas(const std::vector<std::int64_t>& x, const std::vector<std::int64_t>& y) {
+  for (std::size_t s = 0; s < std::max(x.size(), y.size()); ++s) {
+    if (deltaOf(x, s) != deltaOf(y, s)) return false;
+  }
+  return true;
+}
+inline bool operator==(const AxisStep& x, const AxisStep& y) {
+  return x.cls == y.cls && x.repeat == y.repeat && sameDeltas(x.delta, y.delta) &&
+         sameDeltas(x.repeatDelta, y.repeatDelta);
 }
 
 /// Half-open range of an axis' steps.
@@ -114,52 +126,29 @@ struct CallPlace {
   friend bool operator==(const CallPlace& x, const CallPlace& y) = default;
 };
 
-/// The unit of a chip's core whose instruction a call is, or a part of. In brackets how Ascend's documents call its pipe.
-enum class CoreUnit : std::uint8_t {
-  kNone,     ///< the host's own work
-  kGmToL1,   ///< (MTE2)
-  kL1ToL0,   ///< (MTE1)
-  kCube,     ///< (M)
-  kFixpipe,  ///< (FIX); on chips without one: L0C to UB, conversion, UB to memory
-  kGmToUb,   ///< (MTE2)
-  kVector,   ///< (V)
-  kUbToGm    ///< (MTE3)
+/// A unit beside the processor that takes its instructions from a queue, in order. Queues run side by side.
+struct MachineUnit {
+  std::string name;
+  int queue = 0;  ///< index into TileProgram::queues; units may share one
+  friend bool operator==(const MachineUnit& x, const MachineUnit& y) = default;
 };
-constexpr const char* toString(CoreUnit u) {
-  constexpr const char* kNames[] = {"", "gm_to_l1", "l1_to_l0", "cube", "fixpipe", "gm_to_ub", "vector", "ub_to_gm"};
-  return kNames[static_cast<std::size_t>(u)];
-}
+inline constexpr std::size_t kMostUnitQueues = 8;
 
-/// The queue in which a unit's instructions wait for each other, in order, by its name in Ascend's documents. What brings memory to L1 and
-/// to UB is one.
-enum class UnitPipe : std::uint8_t { kMte2, kMte1, kM, kFix, kV, kMte3 };
-inline constexpr std::size_t kUnitPipes = 6;
-constexpr const char* toString(UnitPipe p) {
-  constexpr const char* kNames[] = {"MTE2", "MTE1", "M", "FIX", "V", "MTE3"};
-  return kNames[static_cast<std::size_t>(p)];
-}
-/// Precondition: it is a unit.
-constexpr UnitPipe pipeOf(CoreUnit unit) {
-  constexpr UnitPipe kPipeOf[] = {UnitPipe::kMte2, UnitPipe::kMte2, UnitPipe::kMte1, UnitPipe::kM,
-                                  UnitPipe::kFix,  UnitPipe::kMte2, UnitPipe::kV,    UnitPipe::kMte3};
-  return kPipeOf[static_cast<std::size_t>(unit)];
-}
-
-/// Order between pipes, which run side by side otherwise. kSet: behind the call, `from` raises the flag when it has done all that was
-/// issued to it so far. kWait: before the call, `to` waits until the flag is raised, and lowers it. kBarrier: before the call, every pipe
-/// waits for all that was issued. There is one before each task, and each iteration of the loops around a choice. The host runs calls in
-/// order and needs none of it.
+/// Order between queues, which run side by side otherwise. kSet: behind the call, `from` raises the flag when it has done all that was
+/// issued to it so far. kWait: before the call, `to` waits until the flag is raised, and lowers it. kBarrier: before the call, every queue
+/// waits for all that was issued. There is one before each task, and each iteration of the loops around a choice. A processor that runs
+/// calls in order needs none of it.
 struct UnitFlag {
   enum class Kind : std::uint8_t { kSet, kWait, kBarrier };
   Kind kind = Kind::kSet;
-  UnitPipe from = UnitPipe::kMte2, to = UnitPipe::kMte1;
-  std::uint8_t id = 0;  ///< below kUnitFlags; each pair of pipes has its own
+  int from = 0, to = 0;  ///< indices into TileProgram::queues
+  std::uint8_t id = 0;   ///< below kUnitFlags; each pair of queues has its own
   friend bool operator==(const UnitFlag& x, const UnitFlag& y) = default;
 };
-inline constexpr std::uint8_t kUnitFlags = 8;  ///< EVENT_ID0 to EVENT_ID7
+inline constexpr std::uint8_t kUnitFlags = 8;
 
 /// Calls kernels[v.kernel] on streams a, b, c, where v = variants[mixed radix number of the classes of classAxes' current
-/// steps, first axis most significant]. Moves use a (source) and c (destination), contracts that copy their B vectors d, kernels
+/// steps, first axis most significant]. Moves and maps use a (source) and c (destination), contracts that copy their B vectors d, kernels
 /// that add biases read them through d, those that add a residual: TileProgram::residual.
 struct Call {
   std::string name;
@@ -168,7 +157,7 @@ struct Call {
   std::vector<Variant> variants;  ///< product of the classAxes' classes entries; 1 if there are none
   int d = -1;
   CallPlace place{};
-  CoreUnit unit = CoreUnit::kNone;
+  int unit = -1;  ///< index into TileProgram::units whose instruction it is, or a part of; -1: the processor's own work
   bool issues =
       false;  ///< an instruction of the unit begins with this call, and goes on with those of the unit that follow
   std::vector<UnitFlag> flags{};
@@ -197,15 +186,29 @@ struct Phase {
   friend bool operator==(const Phase& x, const Phase& y) = default;
 };
 
-using Kernel = std::variant<Contract, Move>;
+using Kernel = std::variant<Contract, Copy, Transpose, Fill, Accumulate, LaneSums, Map>;
+/// Those that read one matrix and write one.
+template <class K>
+concept MatrixKernel = OneOf<K, Copy, Transpose, Fill, Accumulate, LaneSums, Map>;
 
-inline const PostOps& postOpsOf(const Kernel& kernel) {
-  return std::visit([](const auto& k) -> const PostOps& { return k.post; }, kernel);
+inline PostOps postOpsOf(const Kernel& kernel) {
+  return std::visit(
+      overloaded{[](const OneOf<Contract, Map> auto& k) { return k.post; },
+                 [](const OneOf<Copy, Transpose, Fill, Accumulate, LaneSums> auto&) { return PostOps{}; }},
+      kernel);
 }
 /// Whether operand d is only read: biases, or results of an activation. Else it is written, if there is one.
 inline bool readsD(const Kernel& kernel) {
-  const auto* move = std::get_if<Move>(&kernel);
-  return postOpsOf(kernel).bias || (move != nullptr && move->backward);
+  return std::visit(
+      overloaded{[](const Contract& k) { return k.post.bias; }, [](const Map& k) { return k.post.bias || k.backward; },
+                 [](const OneOf<Copy, Transpose, Fill, Accumulate, LaneSums> auto&) { return false; }},
+      kernel);
+}
+inline const std::string& labelOf(const Kernel& kernel) {
+  return std::visit([](const auto& k) -> const std::string& { return k.label.text; }, kernel);
+}
+inline int lanesOf(const Kernel& kernel) {
+  return std::visit([](const auto& k) { return k.lanes; }, kernel);
 }
 
 /// Segment list of one variant: per section of its contract, its segments.
@@ -224,6 +227,8 @@ struct TileProgram {
   std::vector<SegmentList> lists;
   std::vector<Phase> phases;
   Residual residual{};
+  std::vector<std::string> queues{};  ///< of units, at most kMostUnitQueues
+  std::vector<MachineUnit> units{};
   friend bool operator==(const TileProgram& x, const TileProgram& y) = default;
 };
 

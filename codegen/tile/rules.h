@@ -11,10 +11,13 @@
 
 namespace cubejit {
 
+/// Numbers that are so large that sums of them could not be told.
+std::vector<std::string> magnitudeRules(const TileProgram& program);
+
 /// One tile instruction by itself: lane ranges, indices, tables, extents.
 std::vector<std::string> kernelRules(const Kernel& kernel);
 
-/// Indices and sizes between the parts of a program, and its kernels.
+/// Indices and sizes between the parts of a program, and its kernels. Precondition: magnitudeRules is empty.
 std::vector<std::string> structureRules(const TileProgram& program);
 
 /// Every byte a call touches lies in the buffer of its stream. Exact, at a cost that does not depend on the number of calls.

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "codegen/tile/matrix.h"
 #include "codegen/tile/rules.h"
 #include "codegen/tile/walk.h"
 
@@ -28,11 +29,16 @@ class Structure {
       const std::vector<std::string> broken = kernelRules(k);
       rules_.insert(rules_.end(), broken.begin(), broken.end());
     }
-    const auto lanesOf = [](const Kernel& kernel) { return std::visit([](const auto& k) { return k.lanes; }, kernel); };
     for (std::size_t k = 1; k < p_.kernels.size(); ++k) {
       require(lanesOf(p_.kernels[k]) == lanesOf(p_.kernels[0]),
               "kernel " + std::to_string(k) + " has vectors of " + std::to_string(lanesOf(p_.kernels[k])) +
                   " lanes, kernel 0 of " + std::to_string(lanesOf(p_.kernels[0])));
+    }
+    require(p_.queues.size() <= kMostUnitQueues,
+            std::to_string(p_.queues.size()) + " queues of units; there may be " + std::to_string(kMostUnitQueues));
+    for (const MachineUnit& unit : p_.units) {
+      if (!within(unit.queue, p_.queues.size()))
+        require(false, "unit " + unit.name + ": queue " + range(unit.queue, p_.queues.size()));
     }
     for (const Phase& ph : p_.phases) phase(ph);
     return std::move(rules_);
@@ -205,6 +211,14 @@ class Structure {
       if (streams[s] < 0 && c.place.offset[s] != 0)
         once("call " + c.name + ": an offset of stream " + "abcd"[s] + ", which it does not have");
     }
+    if (c.unit != -1 && !within(c.unit, p_.units.size()))
+      once("call " + c.name + ": unit " + range(c.unit, p_.units.size()));
+    for (const UnitFlag& flag : c.flags) {
+      for (const int queue : {flag.from, flag.to}) {
+        if (!within(queue, p_.queues.size()))
+          once("call " + c.name + ": a flag's queue " + range(queue, p_.queues.size()));
+      }
+    }
     if (c.place.repeat < 1) once("call " + c.name + ": repeat is " + std::to_string(c.place.repeat));
     if (c.place.repeat != 1 && !enclosing_.empty() &&
         repeats(phase_->axes[static_cast<std::size_t>(enclosing_.back())]))
@@ -254,21 +268,26 @@ class Structure {
     }
     const Kernel& kernel = p_.kernels[static_cast<std::size_t>(v.kernel)];
     postOps(c, kernel, which);
-    if (const auto* m = std::get_if<Move>(&kernel)) {
-      stream(c, c.a, "a", m->kind != MoveKind::kZero, false);
-      stream(c, c.c, "c", true, true);
-      require(!v.accumulate, which + "a move with accumulation");
-      if (!m->listed) {
-        require(v.list == -1, which + "a list for a move that takes none");
-        return;
-      }
-      require(c.place.repeat == 1 &&
-                  (enclosing_.empty() || !repeats(phase_->axes[static_cast<std::size_t>(enclosing_.back())])),
-              which + "a move with a list repeats");
-      list(v.list, 1, "move " + m->label, which);
-      return;
-    }
-    const auto& contract = std::get<Contract>(kernel);
+    std::visit(overloaded{[&](const Contract& k) { calls(c, v, k, which); },
+                          [&](const MatrixKernel auto& k) { calls(c, v, k, which); }},
+               kernel);
+  }
+
+  void calls(const Call& c, const Variant& v, const MatrixKernel auto& move, const std::string& which) {
+    stream(c, c.a, "a", readsA(move), false);
+    stream(c, c.c, "c", true, true);
+    require(!v.accumulate, which + "a move with accumulation");
+    if (!listSteps(move)) return require(v.list == -1, which + "a list for a move that takes none");
+    require(c.place.repeat == 1 &&
+                (enclosing_.empty() || !repeats(phase_->axes[static_cast<std::size_t>(enclosing_.back())])),
+            which + "a move with a list repeats");
+    list(v.list, 1, "move " + move.label.text, which);
+  }
+  static bool readsA(const OneOf<Copy, Transpose, Accumulate, LaneSums> auto&) { return true; }
+  static bool readsA(const Fill&) { return false; }
+  static bool readsA(const Map& m) { return !m.zeros; }
+
+  void calls(const Call& c, const Variant& v, const Contract& contract, const std::string& which) {
     require(!v.accumulate || contract.result == Element::kF32,
             which + "sums continue in " + toString(contract.result) + " memory; only f32 keeps them");
     stream(c, c.a, "a", true, false);
@@ -276,12 +295,12 @@ class Structure {
     stream(c, c.c, "c", true, true);
     if (!contract.post.bias) stream(c, c.d, "d", contract.copiesB, true);
     if (v.aligned != -1) twin(contract, v.aligned, which);
-    list(v.list, contract.sections.size(), "contract " + contract.label, which);
+    list(v.list, contract.sections.size(), "contract " + contract.label.text, which);
   }
 
   // Biases come through d.
   void postOps(const Call& c, const Kernel& kernel, const std::string& which) {
-    const PostOps& post = postOpsOf(kernel);
+    const PostOps post = postOpsOf(kernel);
     if (readsD(kernel)) stream(c, c.d, "d", true, false);
     if (!post.add || !within(c.c, phase_->streams.size())) return;
     require(p_.residual.addend >= 0 && phase_->streams[static_cast<std::size_t>(c.c)].buffer == p_.residual.result,

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides nothing beyond contract.h and move.h: their loads and stores as byte ranges.
+// Decides nothing beyond contract.h, moves.h and map.h: their loads and stores as byte ranges.
 #include "codegen/tile/touch.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "codegen/tile/copies.h"
+#include "codegen/tile/matrix.h"
 #include "codegen/tile/walk.h"
 
 namespace cubejit {
@@ -74,49 +76,54 @@ bool visitKernel(const Contract& c, const SegmentList* list, CallOperand operand
   return true;
 }
 
-// What one row reads through d. Biases: whole vectors.
-std::int64_t biasBytesOfRow(const Move& m) {
-  if (m.backward) return m.cols * elementBytes(m.result);
-  if (m.biasColumn == 0) return kWord;
-  return (m.cols - 1) / m.lanes * m.lanes * m.biasColumn + m.lanes * kWord;
+// What is read through d: a line for each row, of bytes. Biases: whole vectors.
+MatrixLines readThroughD(const Map& m) {
+  if (m.cols <= 0 || (!m.post.bias && !m.backward)) return {};
+  const std::int64_t bytes = m.backward          ? m.cols * elementBytes(m.result)
+                             : m.biasColumn == 0 ? kWord
+                                                 : (m.cols - 1) / m.lanes * m.lanes * m.biasColumn + m.lanes * kWord;
+  return {m.rows, bytes, m.biasRow, 1};
 }
+MatrixLines readThroughD(const OneOf<Copy, Transpose, Fill, Accumulate, LaneSums> auto&) { return {}; }
 
-bool visitMatrix(const Move& m, CallOperand operand, const std::function<bool(ByteRange)>& visit) {
-  if (operand == CallOperand::kD && readsD(m)) {
-    for (std::int64_t r = 0; r < m.rows && m.cols > 0; ++r) {
-      if (!visit({r * m.biasRow, r * m.biasRow + biasBytesOfRow(m)})) return false;
-    }
-    return true;
+// Beside the source, where elements have two places.
+struct Beside {
+  std::int64_t at = 0;
+  MatrixLines lines;
+};
+Beside besideSource(const OneOf<Copy, Transpose> auto& m) { return {m.pairPitch, secondMembers(m)}; }
+Beside besideSource(const OneOf<Fill, Accumulate, LaneSums, Map> auto&) { return {}; }
+
+bool visitLines(const MatrixLines& m, std::int64_t from, const std::function<bool(ByteRange)>& visit) {
+  for (std::int64_t line = 0; line < m.lines && m.columns > 0; ++line) {
+    if (!visit({from + line * m.pitch, from + line * m.pitch + m.lineBytes()})) return false;
   }
-  if (operand == CallOperand::kB || operand == CallOperand::kD ||
-      (operand == CallOperand::kA && m.kind == MoveKind::kZero))
-    return true;
-  if (operand == CallOperand::kC && m.kind == MoveKind::kLaneSums) return m.rows == 0 || visit({0, m.rows * kWord});
-  const bool turned = operand == CallOperand::kC && m.kind == MoveKind::kTranspose;
-  const std::int64_t lines = turned ? m.cols : m.rows,
-                     length = (turned ? m.rows : m.cols) + (operand == CallOperand::kC ? m.padCols : 0);
-  const std::int64_t pitch = operand == CallOperand::kC ? m.dstPitch : m.srcPitch;
-  const std::int64_t element = elementBytes(operand == CallOperand::kC ? m.to : m.from);
-  const auto visitLines = [&](std::int64_t from, std::int64_t count, std::int64_t columns) {
-    for (std::int64_t line = 0; line < count && columns > 0; ++line) {
-      if (!visit({from + line * pitch, from + line * pitch + columns * element})) return false;
-    }
-    return true;
-  };
-  if (!visitLines(0, lines, length)) return false;
-  if (operand == CallOperand::kC || m.pairPitch == 0) return true;
-  const bool cutColumns = m.kind == MoveKind::kTranspose;
-  return visitLines(m.pairPitch, cutColumns ? lines : lines - m.pairsCut, cutColumns ? length - m.pairsCut : length);
+  return true;
 }
 
-bool visitKernel(const Move& m, const SegmentList* list, CallOperand operand,
+bool visitMatrix(const MatrixKernel auto& m, CallOperand operand, std::int64_t from,
                  const std::function<bool(ByteRange)>& visit) {
-  if (!m.listed) return visitMatrix(m, operand, visit);
+  switch (operand) {
+    case CallOperand::kA: {
+      const auto [at, lines] = besideSource(m);
+      return visitLines(sourceOf(m), from, visit) && visitLines(lines, from + at, visit);
+    }
+    case CallOperand::kB: return true;
+    case CallOperand::kC: return visitLines(targetOf(m), from, visit);
+    case CallOperand::kD: return visitLines(readThroughD(m), from, visit);
+  }
+  return true;
+}
+
+bool visitKernel(const MatrixKernel auto& m, const SegmentList* list, CallOperand operand,
+                 const std::function<bool(ByteRange)>& visit) {
+  const std::optional<ListSteps> steps = listSteps(m);
+  if (!steps) return visitMatrix(m, operand, 0, visit);
   for (const Segment& segment : list->front()) {
-    std::int64_t at = operand == CallOperand::kC ? segment.bOffset : segment.aOffset;
+    const bool target = operand == CallOperand::kC;
     for (std::int64_t i = 0; i < segment.outer; ++i) {
-      if (!visitMatrix(m, operand, [&](ByteRange r) { return visit(shifted(r, at)); })) return false;
-      at += operand == CallOperand::kC ? m.cOuterStep : m.aOuterStep;
+      if (!visitMatrix(m, operand, target ? segment.bOffset + i * steps->c : segment.aOffset + i * steps->a, visit))
+        return false;
     }
   }
   return true;
@@ -154,33 +161,18 @@ std::array<ByteRange, 4> extentsOf(const Contract& c, const SegmentList* list) {
   return whole;
 }
 
-std::array<ByteRange, 4> extentsOfMatrix(const Move& m) {
-  const bool turned = m.kind == MoveKind::kTranspose;
-  std::array<ByteRange, 4> whole;
-  if (m.kind != MoveKind::kZero) whole[0] = swept({0, m.cols * elementBytes(m.from)}, m.rows, m.srcPitch);
-  if (m.pairPitch != 0) {
-    const std::int64_t cutRows = turned ? 0 : m.pairsCut, cutColumns = turned ? m.pairsCut : 0;
-    if (m.cols > cutColumns)
-      include(whole[0], swept({m.pairPitch, m.pairPitch + (m.cols - cutColumns) * elementBytes(m.from)},
-                              m.rows - cutRows, m.srcPitch));
-  }
-  if (readsD(m) && m.cols > 0) whole[3] = swept({0, biasBytesOfRow(m)}, m.rows, m.biasRow);
-  if (m.kind == MoveKind::kLaneSums) {
-    whole[2] = {0, m.rows * kWord};
-    return whole;
-  }
-  whole[2] =
-      swept({0, ((turned ? m.rows : m.cols) + m.padCols) * elementBytes(m.to)}, turned ? m.cols : m.rows, m.dstPitch);
-  return whole;
-}
+ByteRange hullOf(const MatrixLines& m) { return swept({0, m.lineBytes()}, m.lines, m.pitch); }
 
-std::array<ByteRange, 4> extentsOf(const Move& m, const SegmentList* list) {
-  const std::array<ByteRange, 4> matrix = extentsOfMatrix(m);
-  if (!m.listed) return matrix;
+std::array<ByteRange, 4> extentsOf(const MatrixKernel auto& m, const SegmentList* list) {
+  const auto [at, lines] = besideSource(m);
+  std::array<ByteRange, 4> matrix{hullOf(sourceOf(m)), {}, hullOf(targetOf(m)), hullOf(readThroughD(m))};
+  if (!lines.empty()) include(matrix[0], shifted(hullOf(lines), at));
+  const std::optional<ListSteps> steps = listSteps(m);
+  if (!steps) return matrix;
   std::array<ByteRange, 4> whole;
   for (const Segment& segment : list->front()) {
-    include(whole[0], shifted(swept(matrix[0], segment.outer, m.aOuterStep), segment.aOffset));
-    include(whole[2], shifted(swept(matrix[2], segment.outer, m.cOuterStep), segment.bOffset));
+    include(whole[0], shifted(swept(matrix[0], segment.outer, steps->a), segment.aOffset));
+    include(whole[2], shifted(swept(matrix[2], segment.outer, steps->c), segment.bOffset));
   }
   return whole;
 }
@@ -228,8 +220,8 @@ std::int64_t ProgramTouch::bytesOf(const Variant& v, CallOperand operand) {
 std::vector<CallAccess> accessesOf(ProgramTouch& touch, const Phase& phase, const Call& call) {
   const Variant& v = call.variants.front();
   const TileProgram& program = touch.program();
-  const auto* move = std::get_if<Move>(&program.kernels[static_cast<std::size_t>(v.kernel)]);
-  const bool adds = move == nullptr ? v.accumulate : move->kind == MoveKind::kAccumulate;
+  const Kernel& kernel = program.kernels[static_cast<std::size_t>(v.kernel)];
+  const bool adds = v.accumulate || std::holds_alternative<Accumulate>(kernel);
   const std::array<int, 4> streams = streamsOf(call);
   std::vector<CallAccess> accesses;
   for (std::size_t s = 0; s < streams.size(); ++s) {
@@ -238,8 +230,7 @@ std::vector<CallAccess> accessesOf(ProgramTouch& touch, const Phase& phase, cons
     const Stream& stream = phase.streams[static_cast<std::size_t>(streams[s])];
     const auto [low, high] = call.place.reach(s);
     const auto operand = static_cast<CallOperand>(s);
-    const bool writes = operand == CallOperand::kC ||
-                        (operand == CallOperand::kD && !readsD(program.kernels[static_cast<std::size_t>(v.kernel)]));
+    const bool writes = operand == CallOperand::kC || (operand == CallOperand::kD && !readsD(kernel));
     accesses.push_back({streams[s],
                         stream.buffer,
                         operand,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the flags by which the units of a chip's core wait for each other: as few as keep every instruction behind those whose bytes it
+// Decides the flags by which the units of a program wait for each other: as few as keep every instruction behind those whose bytes it
 // reads or overwrites. Leaves checking flags that are there, whoever set them, to the sanitiser.
 #pragma once
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the order of the rules: addresses mean nothing before the structure is sound, tasks nothing before addresses are.
+// Decides the order of the rules: structure means nothing before numbers are small enough to add, addresses nothing before the structure is sound,
+// tasks nothing before addresses are.
 #include "codegen/tile/verify.h"
 
 #include "codegen/tile/rules.h"
@@ -8,7 +9,8 @@
 namespace cubejit {
 
 Status verify(const TileProgram& program) {
-  std::vector<std::string> broken = structureRules(program);
+  std::vector<std::string> broken = magnitudeRules(program);
+  if (broken.empty()) broken = structureRules(program);
   if (broken.empty()) broken = addressRules(program);
   if (broken.empty()) broken = taskRules(program);
   if (broken.empty()) return Unit{};

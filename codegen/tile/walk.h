@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides which kernel calls a phase makes, one by one and in order: the plain reading of tile/program.h, made for checking.
-// Leaves running them fast, and on many threads, to runtime/launch.
+// Leaves running them fast, and on many threads, to runtime/exec/launch.
 #pragma once
 
 #include <array>

@@ -3,7 +3,7 @@
 // Decides how a contract becomes vector ops: accumulators first, then B vectors, then temporaries for the A side.
 // Broadcasts with several uses go through a temporary (a load port is cheaper than re-reading); with one use, or when no
 // register is left, they are operands of the FMA itself. Leaves ISA gaps to vector/legalize.
-#include "codegen/units/contract.h"
+#include "codegen/units/units.h"
 
 #include <algorithm>
 
@@ -25,7 +25,7 @@ class Lowering {
   Lowering(const Contract& contract, const HostIsa& isa)
       : c_(contract),
         isa_(isa),
-        asm_(contract.label, isa),
+        asm_(contract.label.text, isa),
         vectorsA_(asm_, contract.vectorsA, Element::kF32),
         vectorsB_(asm_, contract.vectorsB, Element::kF32, contract.pairPitchB),
         firstMembersB_(asm_, contract.vectorsB, Element::kF32),
@@ -39,7 +39,7 @@ class Lowering {
     assignRegisters();
     if (c_.dotProducts && !isa_.bf16Dot)
       return Error{ErrorCode::kUnsupported, Stage::kVector,
-                   c_.label + ": " + toString(isa_.level) + " has no dot product of bf16"};
+                   c_.label.text + ": " + toString(isa_.level) + " has no dot product of bf16"};
     prologue();
     asm_.loop(kRepeat);
     loadAccumulators();
@@ -133,7 +133,7 @@ class Lowering {
 
   Error tooMany() const {
     return Error{ErrorCode::kLimitExceeded, Stage::kVector,
-                 c_.label + " needs " + std::to_string(registersNeeded(needs_)) +
+                 c_.label.text + " needs " + std::to_string(registersNeeded(needs_)) +
                      " vector registers for accumulators, operands and temporaries; " + toString(isa_.level) + " has " +
                      std::to_string(registersThere(needs_, isa_)) + " for them"};
   }
@@ -439,8 +439,6 @@ class Lowering {
 
 }  // namespace
 
-Result<VectorProgram> vectorizeContract(const Contract& contract, const HostIsa& isa) {
-  return Lowering(contract, isa).run();
-}
+Result<VectorProgram> unitCode(const Contract& contract, const HostIsa& isa) { return Lowering(contract, isa).run(); }
 
 }  // namespace cubejit

@@ -12,15 +12,15 @@ namespace {
 // Beyond, a transpose with masked stores is as good.
 constexpr std::int64_t kMostRows = 6, kMostRowsWithOpmasks = 9;
 
-bool permutesWords(const Move& m) {
+bool permutesWords(const Transpose& m) {
   return m.from == Element::kF32 && (m.to == Element::kF16 || m.to == Element::kBf16Flushed);
 }
 
 }  // namespace
 
-bool Interleave::applies(const Move& m, const HostIsa& isa) {
+bool Interleave::applies(const Transpose& m, const HostIsa& isa) {
   const std::int64_t all = m.rows + m.padCols, most = isa.maskRegs > 0 ? kMostRowsWithOpmasks : kMostRows;
-  if (m.kind != MoveKind::kTranspose || m.cols < 2 || m.dstPitch != all * elementBytes(m.to)) return false;
+  if (m.cols < 2 || m.dstPitch != all * elementBytes(m.to)) return false;
   if (m.rows < 1 || all < 2 || all > most || std::abs(m.srcPitch) > std::numeric_limits<std::int32_t>::max() / most)
     return false;
   if (m.from == m.to) return m.from == Element::kF32;
@@ -28,7 +28,7 @@ bool Interleave::applies(const Move& m, const HostIsa& isa) {
   return isa.bf16Dot && permutesWords(m) && m.cols % isa.lanes() * all % 2 == 0;
 }
 
-Interleave::Interleave(VectorAssembler& a, const HostIsa& isa, const Move& m)
+Interleave::Interleave(VectorAssembler& a, const HostIsa& isa, const Transpose& m)
     : a_(a),
       m_(m),
       tree_(interleaveTree(narrow() ? 2 * m.lanes : m.lanes, m.lanes, static_cast<int>(all()))),
@@ -46,8 +46,6 @@ void Interleave::loadTables() {
   for (std::size_t t = 0; resident_ && t < constants_.size(); ++t)
     a_.constant(tree_.registers + static_cast<int>(t), constants_[t]);
 }
-
-LaneRange Interleave::lastStore(std::int64_t cols) const { return lanesUpTo(lanesOf(cols) % m_.lanes, m_.lanes); }
 
 void Interleave::block(int src, int dst, std::int64_t cols) {
   for (int r = 0; r < static_cast<int>(all()); ++r) {

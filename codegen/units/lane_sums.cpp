@@ -1,10 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the registers of the summing tree: rows come in pairs, each level halves the number of vectors.
-#include "codegen/units/lane_sums.h"
+// Decides how a vector's worth of rows are summed across their lanes: a tree of unpacks and additions that ends with one vector holding
+// one sum a row, in the order laneSum() names. Rows come in pairs, each level halves the number of vectors.
+#include "codegen/units/matrix_code.h"
+#include "codegen/units/units.h"
 
 namespace cubejit {
 namespace {
+
+struct LaneSumBlock {
+  int lanes = 16;
+  int src = 0, dst = 0;       ///< scalar registers: first row, first sum
+  std::int64_t srcPitch = 0;  ///< bytes
+  int rows = 16;              ///< 1 to `lanes`
+};
 
 class Tree {
  public:
@@ -54,11 +63,24 @@ class Tree {
   }
 
   VectorAssembler& a_;
-  const LaneSumBlock& b_;
+  const LaneSumBlock b_;
 };
 
 }  // namespace
 
-void laneSums(VectorAssembler& a, const LaneSumBlock& block) { Tree(a, block).run(); }
+Result<VectorProgram> unitCode(const LaneSums& m, const HostIsa& isa) {
+  MatrixCode code(m.label, m.lanes, isa);
+  const std::int64_t n = m.lanes;
+  const auto block = [&](std::int64_t rows) {
+    Tree(code.a, {m.lanes, MatrixCode::kRowSrc, MatrixCode::kRowDst, m.srcPitch, static_cast<int>(rows)}).run();
+  };
+  return code.run(
+      {}, [&] { code.reserveMasks({m.rows}); },
+      [&] {
+        code.repeat(MatrixCode::kRows, m.rows / n, MatrixCode::kRowSrc, n * m.srcPitch, MatrixCode::kRowDst, n * 4,
+                    [&] { block(n); });
+        if (m.rows % n != 0) block(m.rows % n);
+      });
+}
 
 }  // namespace cubejit

@@ -1,135 +1,188 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the shuffle network of a block transpose. Registers ping-pong between a lower and an upper half of `lanes` each.
-#include "codegen/units/transpose.h"
-
+// Decides how transposes become vector ops: blocks of vectors, then the tails, in an order that keeps lines of memory in L1.
+// Leaves the shuffles of one block to transpose_block, few rows with a dense destination to interleave.
 #include <algorithm>
-#include <limits>
+#include <numeric>
+#include <optional>
+
+#include "codegen/units/element_code.h"
+#include "codegen/units/interleave.h"
+#include "codegen/units/matrix_code.h"
+#include "codegen/units/transpose_block.h"
+#include "codegen/units/units.h"
 
 namespace cubejit {
 namespace {
 
-constexpr bool fits(std::int64_t pitch, int lanes) {
-  return pitch * (lanes - 1) <= std::numeric_limits<std::int32_t>::max();
+// Turning one row or column is a copy.
+std::optional<Copy> asCopy(const Transpose& m) {
+  const std::int64_t in = elementBytes(m.from), out = elementBytes(m.to);
+  const bool denseRow = m.rows == 1 && m.dstPitch == out && m.padCols == 0,
+             denseColumn = m.cols == 1 && m.srcPitch == in;
+  if (m.pairsCut > 0 || !(denseRow || denseColumn)) return std::nullopt;
+  return Copy{.lanes = m.lanes,
+              .rows = 1,
+              .cols = denseRow ? m.cols : m.rows,
+              .padCols = m.padCols,
+              .from = m.from,
+              .to = m.to,
+              .pairPitch = m.pairPitch,
+              .prefetchAhead = m.prefetchAhead,
+              .list = m.list,
+              .label = m.label};
 }
 
-class Network {
+class TransposeCode {
  public:
-  Network(VectorAssembler& a, const TransposeBlock& b, ElementCode& elements)
-      : a_(a), b_(b), elements_(elements), groups_(b.lanes / 4), liveRows_(std::max(b.rows, b.storeLanes)) {}
+  TransposeCode(const Transpose& transpose, const HostIsa& isa)
+      : m_(transpose), code_(m_.label, m_.lanes, isa), elements_(code_.a, m_.from, m_.to, m_.pairPitch) {
+    if (Interleave::applies(m_, isa)) interleave_.emplace(code_.a, isa, m_);
+  }
 
-  void run() {
-    load();
-    unpackPairs();
-    unpackQuads();
-    const int columnsAt = b_.lanes == 16 ? blocks512() : b_.lanes == 8 ? blocks256() : 0;  // one block is done
-    store(columnsAt);
+  VectorProgram run() {
+    return code_.run(
+        m_.list,
+        [&] {
+          reserveMasks();
+          if (interleave_) interleave_->loadTables();
+        },
+        [&] {
+          code_.prefetch(m_);
+          if (m_.rows == 0 || m_.cols == 0) return;
+          if (m_.pairsCut > 0 && m_.pairPitch != 0)
+            cutPairs();
+          else if (interleave_)
+            interleaveAll();
+          else
+            all();
+        });
   }
 
  private:
-  // Missing rows up to the last stored lane are zero and take part like real ones.
-  bool rowGroup(int group) const { return group * 4 < liveRows_; }
-  // Column c of any 128-bit block is stored.
-  bool columnClass(int c) const { return c < b_.cols; }
+  using enum MatrixCode::Scalar;
 
-  void load() {
-    const LaneRange lanes = b_.cols < b_.lanes ? LaneRange{0, static_cast<std::int16_t>(b_.cols)} : LaneRange{};
-    const bool walks = !fits(b_.srcPitch, b_.lanes);
-    if (walks) a_.copy(b_.walk, b_.src);
-    for (int r = 0; r < groups_ * 4; ++r) {
-      if (!rowGroup(r / 4)) continue;
-      if (r >= b_.rows) {
-        a_.zero(r);
-      } else if (walks) {
-        elements_.load(r, b_.lanes + r, b_.walk, 0, lanes);
-        if (b_.prefetchAhead > 0) a_.prefetch(b_.walk, b_.prefetchAhead);
-        a_.addImm(b_.walk, b_.walk, b_.srcPitch);
-      } else {
-        elements_.load(r, b_.lanes + r, b_.src, r * b_.srcPitch, lanes);
-        if (b_.prefetchAhead > 0) a_.prefetch(b_.src, r * b_.srcPitch + b_.prefetchAhead);
-      }
+  std::int64_t in() const { return elements_.sourceBytes(); }
+  std::int64_t out() const { return elements_.targetBytes(); }
+
+  void reserveMasks() {
+    std::vector<std::int64_t> counts{m_.cols, m_.rows, m_.padCols, m_.rows + m_.padCols};
+    if (columnsOutside()) counts.insert(counts.end(), {columnsOfBand(), m_.cols % columnsOfBand()});
+    if (interleave_)
+      counts.insert(counts.end(), {interleave_->lanesOf(m_.lanes), interleave_->lanesOf(m_.cols % m_.lanes)});
+    code_.reserveMasks(counts);
+  }
+
+  // Whole pairs first, then the columns whose second members are missing.
+  void cutPairs() {
+    const std::int64_t whole = m_.cols - m_.pairsCut;
+    m_.cols = whole;
+    if (whole > 0) all();
+    code_.pointToMatrix();
+    code_.a.addImm(kRowSrc, kRowSrc, whole * in());
+    code_.a.addImm(kRowDst, kRowDst, whole * m_.dstPitch);
+    m_.cols = m_.pairsCut;
+    elements_.dropSecond();
+    all();
+  }
+
+  // A few rows into a dense destination.
+  void interleaveAll() {
+    const std::int64_t n = m_.lanes;
+    code_.repeat(kBlocks, m_.cols / n, kRowSrc, n * 4, kRowDst, n * m_.dstPitch,
+                 [&] { interleave_->block(kRowSrc, kRowDst, n); });
+    if (m_.cols % n != 0) interleave_->block(kRowSrc, kRowDst, m_.cols % n);
+  }
+
+  void all() {
+    if (columnsOutside()) return columnBands();
+    const std::int64_t n = m_.lanes, rowBlocks = m_.rows / n, rowTail = m_.rows % n;
+    // Padding that starts behind the last whole row block is written with an (otherwise empty) tail block.
+    code_.repeat(kRows, rowBlocks, kRowSrc, n * m_.srcPitch, kRowDst, n * out(), [&] { rowBand(n, n); });
+    const std::int64_t firstPad = std::min(n, rowTail + m_.padCols);
+    if (rowTail > 0) {
+      rowBand(rowTail, firstPad);
+      padRows(n, m_.padCols - (firstPad - rowTail));
+    } else {
+      padRows(0, m_.padCols);
     }
   }
 
-  // Rows (2p, 2p+1) -> lanes + 2p: columns 0, 1 of each block; lanes + 2p + 1: columns 2, 3.
-  void unpackPairs() {
-    for (int p = 0; p < groups_ * 2; ++p) {
-      if (!rowGroup(p / 2)) continue;
-      a_.shuffle(VOp::kUnpackLo, b_.lanes + 2 * p, 2 * p, 2 * p + 1);
-      if (columnClass(2)) a_.shuffle(VOp::kUnpackHi, b_.lanes + 2 * p + 1, 2 * p, 2 * p + 1);
-    }
+  // A block writes parts of lines, and the next one along the destination's rows writes the rest: until then they must stay in L1. If
+  // rows are so far apart that too many of their lines share a set, a band of few rows is written from its beginning to its end.
+  bool columnsOutside() const {
+    return m_.padCols == 0 && m_.dstPitch > m_.srcPitch && m_.rows > m_.lanes &&
+           m_.cols > std::max<std::int64_t>(m_.lanes, kLinesOfSet * setsOfRows());
+  }
+  std::int64_t columnsOfBand() const { return std::min<std::int64_t>(m_.lanes, kLinesOfSet * setsOfRows()); }
+  // Sets of L1 that one column of destination rows lies in.
+  std::int64_t setsOfRows() const { return kBytesOfSets / std::gcd(m_.dstPitch, kBytesOfSets); }
+
+  void columnBands() {
+    const std::int64_t n = columnsOfBand();
+    code_.repeat(kRows, m_.cols / n, kRowSrc, n * in(), kRowDst, n * m_.dstPitch, [&] { columnBand(n); });
+    if (m_.cols % n != 0) columnBand(m_.cols % n);
   }
 
-  // Row group j, column class c -> register 4j + c: rows 4j .. 4j+3 of columns c, 4 + c, 8 + c, 12 + c.
-  void unpackQuads() {
-    for (int j = 0; j < groups_; ++j) {
-      if (!rowGroup(j)) continue;
-      const int base = b_.lanes + 4 * j;
-      for (int c = 0; c < 4; ++c) {
-        if (columnClass(c))
-          a_.shuffle(c % 2 == 0 ? VOp::kUnpackLo64 : VOp::kUnpackHi64, 4 * j + c, base + c / 2, base + 2 + c / 2);
-      }
-    }
+  void pointToBand() {
+    code_.a.copy(kBlockSrc, kRowSrc);
+    code_.a.copy(kBlockDst, kRowDst);
   }
 
-  int blocks256() {
-    for (int c = 0; c < 4; ++c) {
-      for (int block = 0; block < 2; ++block) {
-        if (4 * block + c < b_.cols)
-          a_.shuffle(VOp::kShuffleBlocks, 8 + 4 * block + c, c, rowGroup(1) ? 4 + c : c, block == 0 ? 0 : 3);
-      }
-    }
-    return 8;
+  // All rows of `cols` source columns.
+  void columnBand(std::int64_t cols) {
+    const std::int64_t n = m_.lanes;
+    pointToBand();
+    code_.repeat(kBlocks, m_.rows / n, kBlockSrc, n * m_.srcPitch, kBlockDst, n * out(), [&] { block(n, cols, n); });
+    if (m_.rows % n != 0) block(m_.rows % n, cols, m_.rows % n);
   }
 
-  int blocks512() {
-    constexpr int kEven = 0x88, kOdd = 0xdd;
-    // Upper half: for class c, even and odd blocks of row groups (0, 1) and (2, 3).
-    for (int c = 0; c < 4; ++c) {
-      for (int half = 0; half < 2; ++half) {
-        if (!rowGroup(2 * half)) continue;
-        const int lo = 8 * half + c, hi = rowGroup(2 * half + 1) ? lo + 4 : lo;
-        if (columnClass(c)) a_.shuffle(VOp::kShuffleBlocks, 16 + 4 * c + 2 * half, lo, hi, kEven);
-        if (4 + c < b_.cols) a_.shuffle(VOp::kShuffleBlocks, 16 + 4 * c + 2 * half + 1, lo, hi, kOdd);
-      }
-    }
-    for (int c = 0; c < 4; ++c) {
-      for (int block = 0; block < 4; ++block) {
-        if (4 * block + c >= b_.cols) continue;
-        const int lo = 16 + 4 * c + block % 2, hi = rowGroup(2) ? lo + 2 : lo;
-        a_.shuffle(VOp::kShuffleBlocks, 4 * block + c, lo, hi, block < 2 ? kEven : kOdd);
-      }
-    }
-    return 0;
+  // All columns of `rows` source rows.
+  void rowBand(std::int64_t rows, std::int64_t storeLanes) {
+    const std::int64_t n = m_.lanes;
+    pointToBand();
+    code_.repeat(kBlocks, m_.cols / n, kBlockSrc, n * in(), kBlockDst, n * m_.dstPitch,
+                 [&] { block(rows, n, storeLanes); });
+    if (m_.cols % n != 0) block(rows, m_.cols % n, storeLanes);
   }
 
-  void store(int columnsAt) {
-    const LaneRange lanes =
-        b_.storeLanes < b_.lanes ? LaneRange{0, static_cast<std::int16_t>(b_.storeLanes)} : LaneRange{};
-    const bool walks = !fits(b_.dstPitch, b_.lanes);
-    if (walks) a_.copy(b_.walk, b_.dst);
-    const int free = columnsAt == 0 ? b_.lanes : 0;  // the half that holds no columns
-    const NarrowScratch scratch{free, free + 1, free + 2};
-    for (int c = 0; c < b_.cols; ++c) {
-      if (walks) {
-        elements_.store(columnsAt + c, scratch, b_.walk, 0, lanes);
-        a_.addImm(b_.walk, b_.walk, b_.dstPitch);
-      } else {
-        elements_.store(columnsAt + c, scratch, b_.dst, c * b_.dstPitch, lanes);
-      }
-    }
+  // Rows on pages of their own that go on for a while: no prefetcher follows so many streams.
+  std::int64_t prefetchAhead() const { return m_.srcPitch >= 4096 && m_.cols >= 4 * m_.lanes ? 128 : 0; }
+
+  void block(std::int64_t rows, std::int64_t cols, std::int64_t storeLanes) {
+    transposeBlock(
+        code_.a,
+        TransposeBlock{m_.lanes, kBlockSrc, kBlockDst, kWalk, m_.srcPitch, m_.dstPitch, static_cast<int>(rows),
+                       static_cast<int>(cols), prefetchAhead(), static_cast<int>(storeLanes)},
+        elements_);
   }
 
-  VectorAssembler& a_;
-  const TransposeBlock& b_;
-  ElementCode& elements_;
-  const int groups_, liveRows_;
+  // Zeros from lane `from` of the current band on, in each of the `cols` destination rows.
+  void padRows(std::int64_t from, std::int64_t count) {
+    if (count <= 0) return;
+    code_.a.copy(kBlockDst, kRowDst);
+    code_.a.addImm(kBlockDst, kBlockDst, from * out());
+    code_.a.zero(0);
+    code_.repeat(kBlocks, m_.cols, kBlockSrc, 0, kBlockDst, m_.dstPitch, [&] {
+      for (std::int64_t at = 0; at < count; at += m_.lanes)
+        code_.storeZeros(0, out(), {kBlockDst, at * out()}, code_.lanesOf(count - at));
+    });
+  }
+
+  // L1 of every x86-64 core has 64 sets of lines of 64 bytes; sets have 8 lines on Zen 4, 12 on Zen 5.
+  static constexpr std::int64_t kBytesOfSets = 4096, kLinesOfSet = 8;
+
+  Transpose m_;
+  MatrixCode code_;
+  ElementCode elements_;
+  std::optional<Interleave> interleave_;
 };
 
 }  // namespace
 
-void transposeBlock(VectorAssembler& a, const TransposeBlock& block, ElementCode& elements) {
-  Network(a, block, elements).run();
+Result<VectorProgram> unitCode(const Transpose& transpose, const HostIsa& isa) {
+  if (const auto copy = asCopy(transpose)) return unitCode(*copy, isa);
+  return TransposeCode(transpose, isa).run();
 }
 
 }  // namespace cubejit

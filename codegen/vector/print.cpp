@@ -1,67 +1,79 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the spelling of operands; the names of ops come from ops.def.
+// Decides the text of a program around its operands, whose order is vector/text.h's; the names of ops come from ops.def.
 #include "codegen/vector/print.h"
 
 #include <algorithm>
 
-#include "codegen/vector/op_table.h"
-#include "cubejit/kernel_args.h"
+#include "codegen/text/writer.h"
+#include "codegen/vector/text.h"
 
 namespace cubejit {
 namespace {
 
-constexpr const char* kArgNames[] = {"a",        "b",        "c",          "list", "repeat",   "a_repeat",
-                                     "b_repeat", "c_repeat", "accumulate", "d",    "residual", "d_repeat"};
-static_assert(sizeof(kArgNames) / sizeof(kArgNames[0]) == kArgSlots);
+class Operands {
+ public:
+  explicit Operands(std::string& text) : text_(text) {}
 
-std::string registerName(OperandKind kind, int number) {
-  const char letter = kind == OperandKind::S ? 's' : kind == OperandKind::K ? 'k' : 'v';
-  return letter + std::to_string(number);
-}
-
-std::string immText(ImmKind kind, std::int64_t imm) {
-  switch (kind) {
-    case ImmKind::A: return imm >= 0 && imm < kArgSlots ? kArgNames[imm] : "arg#" + std::to_string(imm);
-    case ImmKind::C: return "c" + std::to_string(imm);
-    case ImmKind::L: return "[" + std::to_string(maskLo(imm)) + ".." + std::to_string(maskHi(imm)) + ")";
-    case ImmKind::I:
-    case ImmKind::N: break;
+  void reg(OperandKind kind, int number) { operand(registerLetter(kind) + std::to_string(number)); }
+  void mask(int number) {
+    if (number >= 0) text_ += " {k" + std::to_string(number) + "}";
   }
-  return std::to_string(imm);
+  void memory(const Mem& mem) {
+    const std::int64_t disp = mem.disp;
+    operand("[s" + std::to_string(mem.base) +
+            (disp == 0 ? "" : (disp < 0 ? " - " : " + ") + std::to_string(disp < 0 ? -disp : disp)) + "]");
+  }
+  void immediate(ImmKind kind, std::int64_t imm) {
+    if (kind == ImmKind::A && imm >= 0 && imm < kArgSlots)
+      operand(kArgNames[imm]);
+    else if (kind == ImmKind::L)
+      operand("[" + std::to_string(maskLo(imm)) + ".." + std::to_string(maskHi(imm)) + ")");
+    else
+      operand((kind == ImmKind::A ? "arg#" : kind == ImmKind::C ? "c" : "") + std::to_string(imm));
+  }
+
+ private:
+  void operand(const std::string& operand) {
+    text_ += (first_ ? " " : ", ") + operand;
+    first_ = false;
+  }
+  std::string& text_;
+  bool first_ = true;
+};
+
+std::string header(const VectorProgram& program) {
+  std::string text = "cubejit vector " + std::to_string(kVectorTextVersion) + "\n" + nameText(program.name) + " for " +
+                     toString(program.isa.level);
+  const HostIsa usual = isaOf(program.isa.level);
+  std::apply(
+      [&](const auto&... field) {
+        ((program.isa.*field.second == usual.*field.second
+              ? text
+              : text += std::string(" ") + field.first + " " + std::to_string(program.isa.*field.second)),
+         ...);
+      },
+      kIsaFields);
+  return text + "\n";
 }
 
-std::string memText(const Mem& mem) {
-  const std::int64_t disp = mem.disp;
-  std::string text = "[s" + std::to_string(mem.base);
-  if (disp != 0) text += (disp < 0 ? " - " : " + ") + std::to_string(disp < 0 ? -disp : disp);
-  return text + "]";
+// As it is, unless reading would not give it back.
+std::string commentText(const std::string& comment) {
+  const bool plain = !comment.empty() && comment.front() != '"' && comment.front() != ' ' && comment.back() != ' ' &&
+                     std::all_of(comment.begin(), comment.end(), [](unsigned char c) { return c >= ' ' && c != 127; });
+  return plain ? comment : quotedText(comment);
 }
 
 }  // namespace
 
 std::string print(const VInstr& i) {
-  const OpRow& row = rowOf(i.op);
-  std::string text = row.text;
-  bool first = true;
-  const auto operand = [&](const std::string& t) {
-    text += (first ? " " : ", ") + t;
-    first = false;
-  };
-  const std::string mask = i.mask >= 0 ? " {k" + std::to_string(i.mask) + "}" : "";
-  if (row.mem == MemUse::W || row.mem == MemUse::P) operand(memText(i.mem) + mask);
-  if (row.dst != OperandKind::N) operand(registerName(row.dst, i.dst) + mask);
-  if (row.src1 != OperandKind::N) operand(registerName(row.src1, i.src1));
-  if (row.src2 != OperandKind::N) operand(registerName(row.src2, i.src2));
-  if (row.src3 != OperandKind::N) operand(registerName(row.src3, i.src3));
-  if (row.mem == MemUse::R) operand(memText(i.mem));
-  if (row.imm != ImmKind::N) operand(immText(row.imm, i.imm));
+  std::string text = rowOf(i.op).text;
+  visitOperands(i, Operands(text));
   return text;
 }
 
 std::string print(const VectorProgram& program) {
-  std::string text = "vector " + program.name + " for " + toString(program.isa.level) + ", " +
-                     std::to_string(program.isa.lanes()) + " lanes\n";
+  std::string text = header(program);
   for (std::size_t c = 0; c < program.constants.size(); ++c) {
     text += "c" + std::to_string(c) + " =";
     for (const std::int32_t word : program.constants[c]) text += " " + std::to_string(word);
@@ -71,7 +83,7 @@ std::string print(const VectorProgram& program) {
   auto comment = program.comments.begin();
   const auto comments = [&](std::size_t before) {
     for (; comment != program.comments.end() && comment->first <= static_cast<std::int64_t>(before); ++comment) {
-      text += std::string(static_cast<std::size_t>(2 * depth), ' ') + "; " + comment->second + "\n";
+      text += std::string(static_cast<std::size_t>(2 * depth), ' ') + "; " + commentText(comment->second) + "\n";
     }
   };
   for (std::size_t i = 0; i < program.code.size(); ++i) {

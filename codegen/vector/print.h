@@ -9,7 +9,8 @@
 
 namespace cubejit {
 
-/// Header, constants, then the code; loops are indented and comments stand before their instruction.
+/// Version, header, constants, then the code; loops are indented and comments stand before their instruction. Programs that verify() accepts
+/// are read back by parseVectorProgram() as they are.
 std::string print(const VectorProgram& program);
 
 /// One instruction, e.g. `fma v3 {k1}, v24, v28` or `load v0, [s1 + 64]`. Any field values may be printed.

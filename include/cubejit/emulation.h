@@ -26,7 +26,6 @@ struct EmulationRequest {
   Pass pass = Pass::kDx;           ///< db is a sum by the vector units: it has no plan
   Machine machine;                 ///< an NPU: machineByName(), or the caller's own
   std::optional<TilingPlan> plan;  ///< of the caller's; unset: the planner's
-  bool scalarModels = false;       ///< units run as plain loops instead of generated code: slow, the same bits
   bool fast =
       false;  ///< moves from L1 to L0 go to the cube at once, where the program allows it: the same bits, counts and times
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides where each element of a tensor lies, for every layout, as data: the one place that knows the formulas.
-// Leaves moving elements to algorithms/kit/lower/convert.
+// Leaves moving elements to algorithms/transforms/convert.
 #pragma once
 
 #include <algorithm>

@@ -6,12 +6,10 @@
 #include <cstdint>
 #include <limits>
 #include <string>
-#include <vector>
 
-#include "cubejit/dtype.h"
 #include "cubejit/export.h"
 #include "cubejit/host_isa.h"
-#include "cubejit/mkn.h"
+#include "cubejit/matrix_unit.h"
 
 namespace cubejit {
 
@@ -63,14 +61,6 @@ struct Rates {
 };
 CUBEJIT_API Rates ratesOf(HostCore core);
 
-/// One step of a cube unit for one operand type: C[m][n] += A[m][k] * B[k][n], sums in f32. `fractal` is also the tile that L0A
-/// (m x k) and L0B (k x n) are filled by.
-struct CubeStep {
-  DType operand = DType::kF16;
-  Mkn fractal{16, 16, 16};
-  double cycles = 1;  ///< core cycles of one step
-};
-
 /// Bytes each path moves in a core cycle, per core. 0 = the chip has no such path.
 struct PathRates {
   double ddrRead = 0, ddrWrite = 0;  ///< memory, a core's share
@@ -90,7 +80,7 @@ struct LoadLimits {
   std::int64_t kernelHw = kNone;
 };
 
-/// What a core of an NPU has. A machine without cube steps is the host.
+/// What a core of an NPU has.
 struct NpuCore {
   std::string product;           ///< the vendor's name for the cards that carry it
   int architecture = 0;          ///< the vendor's number of the core's generation; 0 = not stated
@@ -99,17 +89,9 @@ struct NpuCore {
   std::int64_t memoryBytes = 0;  ///< 0 = not stated
   std::int64_t vectorBytes = 0;  ///< per core cycle
   bool fixpipe = false;          ///< L0C can be converted on its way to memory; without, results pass through UB
-  std::vector<CubeStep> cubes;   ///< one a type
+  MatrixUnit cube;
   PathRates paths;
   LoadLimits limits;
-
-  /// The step for a type; null if this cube lacks it. Asked for hf32 of any width, the cube's own.
-  const CubeStep* step(DType type) const {
-    for (const CubeStep& cube : cubes) {
-      if (cube.operand == type || (isHf32(cube.operand) && isHf32(type))) return &cube;
-    }
-    return nullptr;
-  }
 };
 
 /// A machine that plans are made for: the host, described with the terms an NPU is described with, or an NPU.
@@ -122,7 +104,11 @@ struct Machine {
   HostIsa isa;                      ///< of the host: gives the cube step, rows x (columns = lanes)
   NpuCore npu;                      ///< of an NPU
 
-  bool isNpu() const { return !npu.cubes.empty(); }
+  /// Whether programs for it are run by imitating its core: it is an NPU. Each of them has a cube.
+  bool isEmulated() const { return !npu.cube.products.empty(); }
+  /// Null: it multiplies with vectors alone.
+  const MatrixUnit* matrixUnit() const { return isEmulated() ? &npu.cube : nullptr; }
+  bool hasMatrixUnit() const { return matrixUnit() != nullptr; }
 };
 
 /// The host as a machine. `l1dBytes`, `l2Bytes`, `l3Bytes` as detected (0 = take Zen4's 32 KiB, 1 MiB, 32 MiB).

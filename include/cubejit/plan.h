@@ -12,7 +12,7 @@
 #include <variant>
 
 #include "cubejit/algorithm_plans.h"
-#include "cubejit/cube_plan.h"
+#include "cubejit/algorithms/cube/plan.h"
 #include "cubejit/plan_parts.h"
 #include "cubejit/problem.h"
 

@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/backends.h"
 #include "runtime/diagnose/perf_map.h"
 #include "runtime/dump/dump.h"
 #include "runtime/dump/folder.h"
-#include "runtime/llvm_component.h"
+#include "runtime/loader/backends.h"
+#include "runtime/loader/llvm_component.h"
 
 namespace cubejit {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "cubejit/cubejit.hpp"
-#include "runtime/compile.h"
+#include "runtime/pipeline/compile.h"
 
 namespace cubejit {
 

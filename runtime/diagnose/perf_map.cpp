@@ -11,8 +11,8 @@
 #include <cstdio>
 #include <cstring>
 
-#include "runtime/file_descriptor.h"
-#include "runtime/printable.h"
+#include "runtime/host/file_descriptor.h"
+#include "runtime/text/printable.h"
 
 namespace cubejit {
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "cubejit/cubejit.hpp"
-#include "runtime/compile.h"
+#include "runtime/pipeline/compile.h"
 
 namespace cubejit {
 

@@ -115,7 +115,7 @@ class Annotator {
 
   void visit(std::size_t kernel, Annotation& a, bool answered) {
     if (a.use.calls == 0) return;
-    const bool isMove = std::holds_alternative<Move>(p_.kernels[kernel]);
+    const bool isMove = !std::holds_alternative<Contract>(p_.kernels[kernel]);
     for (std::size_t i = 0; i < a.trace.accesses.size(); ++i) {
       const auto& access = a.trace.accesses[i];
       if (!access || access->base == PointerBase::kList) continue;

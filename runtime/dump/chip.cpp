@@ -10,9 +10,9 @@
 
 #include "cubejit/describe_counts.h"
 #include "cubejit/timeline.h"
-#include "runtime/chip_report.h"
-#include "runtime/json_problem.h"
-#include "runtime/json_value.h"
+#include "runtime/chip/chip_report.h"
+#include "runtime/text/json_problem.h"
+#include "runtime/text/json_value.h"
 
 namespace cubejit {
 namespace {

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "runtime/backends.h"
-#include "runtime/compile.h"
 #include "runtime/dump/files.h"
-#include "runtime/known_plans.h"
-#include "runtime/llvm_component.h"
+#include "runtime/loader/backends.h"
+#include "runtime/loader/llvm_component.h"
+#include "runtime/pipeline/compile.h"
+#include "runtime/tuning/known_plans.h"
 #include "tiling/no_throw.h"
 
 namespace cubejit {

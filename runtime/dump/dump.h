@@ -6,8 +6,8 @@
 #include <string>
 
 #include "cubejit/dump.h"
-#include "runtime/compile.h"
 #include "runtime/dump/pass.h"
+#include "runtime/pipeline/compile.h"
 
 namespace cubejit {
 

@@ -18,10 +18,6 @@ std::string plural(std::int64_t count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
-const std::string& labelOf(const Kernel& kernel) {
-  return std::visit([](const auto& k) -> const std::string& { return k.label; }, kernel);
-}
-
 // A lane of a dot product holds two elements: the one that is named, and its partner beside it.
 constexpr const char* kPartners = ", and the product of their partners";
 

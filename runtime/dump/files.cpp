@@ -19,9 +19,9 @@
 #include "runtime/dump/meta.h"
 #include "runtime/dump/page.h"
 #include "runtime/dump/throughput_text.h"
-#include "runtime/json_machine.h"
-#include "runtime/json_problem.h"
-#include "runtime/problem_text.h"
+#include "runtime/text/json_machine.h"
+#include "runtime/text/json_problem.h"
+#include "runtime/text/problem_text.h"
 #include "tiling/coordinates.h"
 
 namespace cubejit {
@@ -91,7 +91,7 @@ class Files {
     files_["plan.json"] = planToJson(s_.plan) + "\n";  // always: it is what makes the rest again
     if (wants(DumpStage::kTile)) files_["tile.txt"] = print(s_.tile, Detail::kFull);
     if (wants(DumpStage::kTile) && s_.lowered) files_["tile.lowered.txt"] = print(*s_.lowered, Detail::kFull);
-    if (s_.machine.isNpu()) {
+    if (s_.machine.isEmulated()) {
       files_["machine.json"] = machineToJson(s_.machine) + "\n";  // always, too
       if (wants(DumpStage::kPlan)) files_["core.txt"] = coreProgram(s_);
     }
@@ -152,7 +152,7 @@ class Files {
                                prefix_,
                                version(),
                                {"cubejit dump " + toFlags(s_.problem) + " --passes " + toString(s_.plan.pass) +
-                                (s_.machine.isNpu() ? " --soc " + s_.machine.name : "")},
+                                (s_.machine.isEmulated() ? " --soc " + s_.machine.name : "")},
                                own};
       files_[prefix_ + ".h"] = cHeader(input);
     }

@@ -17,8 +17,8 @@
 #include <string_view>
 #include <system_error>
 
-#include "runtime/file_descriptor.h"
-#include "runtime/printable.h"
+#include "runtime/host/file_descriptor.h"
+#include "runtime/text/printable.h"
 
 namespace cubejit {
 namespace {

@@ -4,10 +4,10 @@
 #include "runtime/dump/meta.h"
 
 #include "cubejit/cubejit.hpp"
-#include "runtime/json_machine.h"
-#include "runtime/json_problem.h"
-#include "runtime/json_value.h"
-#include "runtime/problem_text.h"
+#include "runtime/text/json_machine.h"
+#include "runtime/text/json_problem.h"
+#include "runtime/text/json_value.h"
+#include "runtime/text/problem_text.h"
 
 namespace cubejit {
 namespace {
@@ -53,7 +53,7 @@ std::string metaJson(const PassStages& s, const FilesRequest& r, const FolderFil
   out["layout"] = toString(s.problem.layout);
   out["dtype"] = toString(s.problem.dtype);
   out["plan"] = Json::parse(planToJson(s.plan));
-  if (s.machine.isNpu())
+  if (s.machine.isEmulated())
     out["machine"] = Json::parse(machineToJson(s.machine));
   else
     out["machine"] = {{"name", s.machine.name},
@@ -62,7 +62,7 @@ std::string metaJson(const PassStages& s, const FilesRequest& r, const FolderFil
                       {"l2_bytes", s.machine.buffers.l1Bytes},
                       {"l3_bytes", s.machine.buffers.l2Bytes}};
   out["command"] =
-      "cubejit dump " + flags(s, r) + (s.machine.isNpu() ? " --soc " + quoted(s.machine.name) : "") + " -o DIR";
+      "cubejit dump " + flags(s, r) + (s.machine.isEmulated() ? " --soc " + quoted(s.machine.name) : "") + " -o DIR";
   out["kernels"] = Json::array();
   for (std::size_t k = 0; k < s.vectors.size(); ++k) {
     Json kernel{{"name", s.vectors[k].name}, {"symbol", kernelSymbol(s, k)}, {"vector_ops", s.vectors[k].code.size()}};
@@ -87,7 +87,7 @@ std::string reproScript(const PassStages& s, const FilesRequest& r) {
          "again=$(mktemp -d)\n"
          "trap 'rm -rf \"$again\"' EXIT\n"
          "\"${CUBEJIT:-cubejit}\" dump " +
-         flags(s, r) + (s.machine.isNpu() ? " \\\n  --soc \"$here/machine.json\"" : "") +
+         flags(s, r) + (s.machine.isEmulated() ? " \\\n  --soc \"$here/machine.json\"" : "") +
          " \\\n  --plan \"$here/plan.json\" -o \"$again\" > \"$again/folders\"\n"
          "diff -r \"$here\" \"$(cat \"$again/folders\")\" && echo \"same: $(ls \"$here\" | wc -l) files\"\n";
 }

@@ -15,8 +15,8 @@
 #include "runtime/dump/explain.h"
 #include "runtime/dump/page_assets.h"
 #include "runtime/dump/throughput_text.h"
-#include "runtime/json_value.h"
-#include "runtime/problem_text.h"
+#include "runtime/text/json_value.h"
+#include "runtime/text/problem_text.h"
 
 namespace cubejit {
 namespace {
@@ -33,7 +33,7 @@ class PageData {
 
   Json run() {
     // Loops of a chip's program run in the caches of the host.
-    const Buffers caches = s_.machine.isNpu() ? detectHost(s_.machine.isa.level).buffers : s_.machine.buffers;
+    const Buffers caches = s_.machine.isEmulated() ? detectHost(s_.machine.isa.level).buffers : s_.machine.buffers;
     Json out{{"name", dumpName(s_)},
              {"version", version()},
              {"gradient", toString(s_.plan.pass)},
@@ -61,7 +61,7 @@ class PageData {
                       {"transposed", p.transposed},
                       {"dtype", toString(p.dtype)},
                       {"layout", toString(p.layout)}};
-    if (s_.machine.isNpu()) out["chip"] = Json::parse(chipFacts(s_));
+    if (s_.machine.isEmulated()) out["chip"] = Json::parse(chipFacts(s_));
     for (const Buffer& b : s_.tile.buffers) out["buffers"].push_back(buffer(b));
     for (const Phase& phase : s_.tile.phases) out["phases"].push_back(phaseOf(phase));
     for (std::size_t k = 0; k < s_.vectors.size(); ++k) out["kernels"].push_back(kernel(k));

@@ -12,7 +12,7 @@
 #include <optional>
 #include <utility>
 
-#include "runtime/json_record.h"
+#include "runtime/tuning/json_record.h"
 
 namespace cubejit {
 namespace {

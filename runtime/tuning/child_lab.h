@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "cubejit/result.h"
-#include "runtime/file_descriptor.h"
-#include "runtime/json_lab.h"
+#include "runtime/host/file_descriptor.h"
+#include "runtime/tuning/json_lab.h"
 
 namespace cubejit {
 

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "cubejit/cubejit.hpp"
-#include "runtime/cpu.h"
-#include "runtime/json_machine.h"
+#include "runtime/host/cpu.h"
+#include "runtime/text/json_machine.h"
 #include "runtime/tuning/digest.h"
 
 namespace cubejit {
@@ -25,7 +25,7 @@ std::string chipText(const Machine& chip) {
 }  // namespace
 
 std::string machineFingerprint(const Machine& machine) {
-  if (machine.isNpu()) return std::string(kModel) + chipText(machine);
+  if (machine.isEmulated()) return std::string(kModel) + chipText(machine);
   static const std::string cpu = cpuName();
   const auto kib = [](std::int64_t bytes) { return std::to_string(bytes / 1024) + "K"; };
   return cpu + "/" + toString(machine.isa.level) + "/" + std::to_string(machine.cores) + "x/" +

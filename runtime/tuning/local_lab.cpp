@@ -12,8 +12,8 @@
 #include <thread>
 #include <utility>
 
-#include "runtime/compile.h"
-#include "runtime/file_descriptor.h"
+#include "runtime/host/file_descriptor.h"
+#include "runtime/pipeline/compile.h"
 #include "runtime/tuning/digest.h"
 #include "runtime/tuning/lab_verdict.h"
 #include "tiling/no_throw.h"

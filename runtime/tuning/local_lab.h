@@ -8,8 +8,8 @@
 #include <string>
 
 #include "cubejit/cubejit.hpp"
-#include "runtime/measure.h"
 #include "runtime/tuning/lab.h"
+#include "runtime/tuning/measure.h"
 
 namespace cubejit {
 

@@ -5,10 +5,10 @@
 
 #include <unistd.h>
 
-#include "runtime/json_record.h"
-#include "runtime/text_file.h"
+#include "runtime/text/text_file.h"
+#include "runtime/text/whole_file.h"
+#include "runtime/tuning/json_record.h"
 #include "runtime/tuning/seen_problem.h"
-#include "runtime/whole_file.h"
 #include "tiling/no_throw.h"
 
 namespace cubejit {

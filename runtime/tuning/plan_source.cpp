@@ -7,12 +7,12 @@
 
 #include <ctime>
 
-#include "runtime/choose_within.h"
-#include "runtime/json_record.h"
-#include "runtime/llvm_component.h"
-#include "runtime/threads.h"
+#include "runtime/host/threads.h"
+#include "runtime/loader/llvm_component.h"
+#include "runtime/pipeline/choose_within.h"
 #include "runtime/tuning/autotune.h"
 #include "runtime/tuning/fingerprint.h"
+#include "runtime/tuning/json_record.h"
 #include "runtime/tuning/local_lab.h"
 #include "runtime/tuning/model_lab.h"
 #include "runtime/tuning/pins.h"
@@ -20,7 +20,7 @@
 #include "runtime/tuning/seen_problem.h"
 #include "runtime/tuning/store.h"
 #include "tiling/legal_plans.h"
-#include "tiling/npu/rule_lines.h"
+#include "tiling/rule_lines.h"
 
 namespace cubejit {
 
@@ -28,8 +28,8 @@ TuneKey tuneKeyOf(const Problem& problem, Pass pass, const Machine& machine, con
   if (isModelled(machine, options))
     return {modelledProblem(problem, pass), pass, machineFingerprint(machine), "model", 1};
   // Plans may be made for fewer cores than there are; the key has the threads.
-  const std::string where = machine.isNpu() ? emulationFingerprint(machine, options.forwardCopies)
-                                            : machineFingerprint(detectHost(machine.isa.level));
+  const std::string where = machine.isEmulated() ? emulationFingerprint(machine, options.forwardCopies)
+                                                 : machineFingerprint(detectHost(machine.isa.level));
   return {seenProblem(problem, pass), pass, where, toString(options.backend), threadsOf(options)};
 }
 
@@ -40,12 +40,12 @@ LabTask labTaskOf(const TuneKey& key, const Machine& machine, const Options& opt
           key.backend,
           key.threads,
           options.llvmComponent,
-          machine.isNpu() ? std::optional<Machine>(machine) : std::nullopt,
+          machine.isEmulated() ? std::optional<Machine>(machine) : std::nullopt,
           options.forwardCopies};
 }
 
 bool isModelled(const Machine& machine, const Options& options) {
-  return machine.isNpu() && options.tuneFor == TuneGoal::kCycles;
+  return machine.isEmulated() && options.tuneFor == TuneGoal::kCycles;
 }
 
 namespace {
@@ -56,7 +56,9 @@ bool canRun(const TilingPlan& plan, const Options& options) {
   return plan.backend != PlanBackend::kLlvm || llvmComponent(options.llvmComponent).ok();
 }
 
-std::string pinnedFor(const Machine& machine) { return machine.isNpu() ? machine.name : toString(machine.isa.level); }
+std::string pinnedFor(const Machine& machine) {
+  return machine.isEmulated() ? machine.name : toString(machine.isa.level);
+}
 
 // What a plan is looked for.
 struct Sought {
@@ -154,7 +156,7 @@ SourcedPlan findTuned(const Sought& sought, Pass pass) {
   SourcedPlan out;
   if (options.tune == TuneMode::kOff || !options.algorithm.empty()) return out;
   const bool modelled = isModelled(machine, options);
-  if (machine.isNpu() && pass == Pass::kDb) return out;
+  if (machine.isEmulated() && pass == Pass::kDb) return out;
   if (!modelled && options.backend != BackendKind::kXbyak) return out;
   const TuneKey key = tuneKeyOf(problem, pass, machine, options);
   auto found = lookUp(options.store, key, sought, out.note);

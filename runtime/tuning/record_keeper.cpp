@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "runtime/printable.h"
+#include "runtime/text/printable.h"
 
 namespace cubejit {
 

@@ -4,7 +4,7 @@
 #include "runtime/tuning/seen_problem.h"
 
 #include "algorithms/kit/adjoint.h"
-#include "runtime/problem_text.h"
+#include "runtime/text/problem_text.h"
 
 namespace cubejit {
 

@@ -13,7 +13,7 @@
 #include <memory>
 #include <string>
 
-#include "runtime/json_lab.h"
+#include "runtime/tuning/json_lab.h"
 #include "runtime/tuning/local_lab.h"
 #include "tiling/no_throw.h"
 

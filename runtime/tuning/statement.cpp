@@ -7,7 +7,7 @@
 #include <array>
 #include <new>
 
-#include "runtime/printable.h"
+#include "runtime/text/printable.h"
 #include "tiling/no_throw.h"
 
 namespace cubejit {

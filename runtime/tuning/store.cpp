@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <string_view>
 
-#include "runtime/json_problem.h"
-#include "runtime/json_record.h"
-#include "runtime/printable.h"
+#include "runtime/text/json_problem.h"
+#include "runtime/text/printable.h"
+#include "runtime/tuning/json_record.h"
 #include "runtime/tuning/statement.h"
 #include "runtime/tuning/store_file.h"
 #include "runtime/tuning/waiting_records.h"

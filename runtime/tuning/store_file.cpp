@@ -19,7 +19,7 @@
 #include <system_error>
 #include <thread>
 
-#include "runtime/printable.h"
+#include "runtime/text/printable.h"
 
 namespace cubejit {
 namespace {

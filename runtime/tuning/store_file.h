@@ -8,7 +8,7 @@
 #include <string>
 
 #include "cubejit/result.h"
-#include "runtime/file_descriptor.h"
+#include "runtime/host/file_descriptor.h"
 
 namespace cubejit {
 

@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "runtime/json_record.h"
+#include "runtime/tuning/json_record.h"
 #include "tiling/words.h"
 
 namespace cubejit {

@@ -10,11 +10,11 @@
 #include <cstring>
 #include <utility>
 
-#include "runtime/json_record.h"
-#include "runtime/printable.h"
-#include "runtime/text_file.h"
+#include "runtime/text/printable.h"
+#include "runtime/text/text_file.h"
+#include "runtime/text/whole_file.h"
+#include "runtime/tuning/json_record.h"
 #include "runtime/tuning/store_file.h"
-#include "runtime/whole_file.h"
 #include "tiling/no_throw.h"
 
 namespace cubejit {

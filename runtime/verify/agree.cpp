@@ -10,7 +10,7 @@
 #include <string>
 
 #include "cubejit/index_map.h"
-#include "runtime/aligned_memory.h"
+#include "runtime/host/aligned_memory.h"
 #include "runtime/verify/format_tensor.h"
 #include "runtime/verify/random_problem.h"
 
@@ -87,13 +87,13 @@ VerifyOutcome agreeBitByBit(const std::vector<std::unique_ptr<Session>>& session
   Results want;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (i > 2 && !passesRead(request.problem, request.passes, kOperands[i])) continue;
-    operands[i] = operandOf(request.problem, kOperands[i], sessions.front()->machine().isNpu(), random);
+    operands[i] = operandOf(request.problem, kOperands[i], sessions.front()->machine().isEmulated(), random);
   }
   for (const auto& session : sessions) {
     auto got = resultsOf(*session, request, operands);
     const std::string name = toString(session->options().backend);
     if (!got.ok()) {  // an algorithm that was asked for need not take every problem
-      const bool chip = session->machine().isNpu() && request.plans.empty();
+      const bool chip = session->machine().isEmulated() && request.plans.empty();
       const bool other =
           (got.error().code == ErrorCode::kUnsupported && chip) ||
           (got.error().code == ErrorCode::kNoFeasiblePlan && (chip || !session->options().algorithm.empty()));

@@ -2,7 +2,7 @@
 //
 // Decides verdicts.
 #include "runtime/verify/verify_problem.h"
-#include "runtime/aligned_memory.h"
+#include "runtime/host/aligned_memory.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,11 +13,12 @@
 #include <random>
 
 #include "cubejit/index_map.h"
-#include "runtime/compile.h"
-#include "runtime/prove_forwarding.h"
+#include "runtime/chip/prove_forwarding.h"
+#include "runtime/pipeline/compile.h"
 #include "runtime/verify/format_tensor.h"
 #include "runtime/verify/guarded_buffer.h"
 #include "runtime/verify/random_problem.h"
+#include "runtime/verify/reads_back.h"
 #include "runtime/verify/reference_conv.h"
 #include "runtime/verify/sampled_pass.h"
 
@@ -163,10 +164,11 @@ std::unique_ptr<GuardedBuffer> guardedOrThrow(std::size_t bytes) {
 // A cube has one width of hf32, whichever is asked for: what it reads of operands is what the reference does.
 VerifyRequest asTheCubeReads(VerifyRequest request, const Machine& machine) {
   Problem& p = request.problem;
-  request.readsPadding = machine.isNpu();
+  request.readsPadding = machine.isEmulated();
   for (const TensorId t : {TensorId::kDy, TensorId::kX, TensorId::kW}) {
     TensorFormat format = formatOf(p, t);
-    const CubeStep* const step = machine.isNpu() && isHf32(format.dtype) ? machine.npu.step(format.dtype) : nullptr;
+    const MatrixProduct* const step =
+        machine.isEmulated() && isHf32(format.dtype) ? machine.npu.cube.product(format.dtype) : nullptr;
     if (step == nullptr) continue;
     format.dtype = step->operand;
     p.formats[static_cast<std::size_t>(t)] = format;
@@ -197,7 +199,8 @@ VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request) {
                             : session.compile(CompileRequest{p, request.passes, request.plans, request.weights});
   if (!compiled.ok()) {
     // An algorithm that was asked for need not take every problem, nor a chip.
-    const bool chosen = !session.options().algorithm.empty() || (session.machine().isNpu() && request.plans.empty());
+    const bool chosen =
+        !session.options().algorithm.empty() || (session.machine().isEmulated() && request.plans.empty());
     const bool unsupported = compiled.error().code == ErrorCode::kUnsupported ||
                              (compiled.error().code == ErrorCode::kNoFeasiblePlan && chosen);
     if (unsupported) return {Verdict::kSkipped, compiled.error().message};
@@ -209,6 +212,10 @@ VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request) {
   for (const auto& part : executable.state().parts) {  // what passes left out is proven first
     const auto proven = proveForwarding(*part, session.machine(), session.options(), kProvenContracts);
     if (!proven.ok()) return {Verdict::kFailed, proven.error().message};
+  }
+  for (const CompiledPass* program : executable.state().programs()) {
+    const Status read = readsBack(*program);
+    if (!read.ok()) return {Verdict::kFailed, read.error().message};
   }
   AlignedMemory packed;  // once for all runs, which then do not see w
   const std::size_t packedBytes =

@@ -13,7 +13,7 @@
 #include "algorithms/lower.h"
 #include "codegen/vector/legalize.h"
 #include "codegen/vectorize.h"
-#include "runtime/json_problem.h"
+#include "runtime/text/json_problem.h"
 #include "runtime/verify/random_problem.h"
 #include "tests/support/host.h"
 #include "tests/support/plan_fields.h"

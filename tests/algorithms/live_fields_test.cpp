@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "algorithms/lower.h"
-#include "runtime/json_problem.h"
+#include "runtime/text/json_problem.h"
 #include "runtime/verify/random_problem.h"
 #include "tests/support/host.h"
 #include "tests/support/plan_fields.h"

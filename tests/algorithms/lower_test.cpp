@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "codegen/tile/interpret_program.h"
-#include "runtime/json_problem.h"
+#include "runtime/text/json_problem.h"
 #include "runtime/verify/random_problem.h"
 #include "runtime/verify/reference_conv.h"
 #include "tests/support/host.h"

@@ -79,17 +79,17 @@ float oracleHf32(float value, int bits) {
 
 class Conversions : public testing::TestWithParam<IsaLevel> {
  protected:
-  // The move of `count` elements as a row, in generated code; the tile interpreter must give the same bytes.
+  // The copy of `count` elements as a row, in generated code; the tile interpreter must give the same bytes.
   std::vector<char> moved(Element from, Element to, const void* source, std::size_t count) {
-    Move m;
-    m.lanes = isaOf(GetParam()).lanes();
-    m.rows = 1;
-    m.cols = static_cast<std::int64_t>(count);
-    m.srcPitch = m.cols * elementBytes(from);
-    m.dstPitch = m.cols * elementBytes(to);
-    m.from = from;
-    m.to = to;
-    m.label = "convert";
+    const auto cols = static_cast<std::int64_t>(count);
+    const Copy m{.lanes = isaOf(GetParam()).lanes(),
+                 .rows = 1,
+                 .cols = cols,
+                 .srcPitch = cols * elementBytes(from),
+                 .dstPitch = cols * elementBytes(to),
+                 .from = from,
+                 .to = to,
+                 .label = "convert"};
     std::vector<char> wanted(count * static_cast<std::size_t>(elementBytes(to))), got = wanted;
     KernelArgs args;
     args.a = source;

@@ -16,30 +16,30 @@
 namespace cubejit {
 namespace {
 
+using cubejit::turned;
+
 constexpr int kIn = 0, kOut = 1, kP = 2, kQ = 3, kR = 4;  // streams, and the buffers they begin
 constexpr std::int64_t kBytes = 4096;
 
-Move move(MoveKind kind, std::int64_t rows, std::int64_t cols, std::int64_t srcPitch, std::int64_t dstPitch,
-          Element from = Element::kF32, Element to = Element::kF32, std::int64_t padCols = 0) {
-  Move m;
-  m.kind = kind;
-  m.rows = rows;
-  m.cols = cols;
-  m.srcPitch = srcPitch;
-  m.dstPitch = dstPitch;
-  m.padCols = padCols;
-  m.from = from;
-  m.to = to;
-  m.label = "move";
-  return m;
-}
-Move row(std::int64_t cols, Element from = Element::kF32, Element to = Element::kF32) {
-  return move(MoveKind::kCopy, 1, cols, 0, 0, from, to);
-}
-Move zeros(std::int64_t words) { return move(MoveKind::kZero, 1, words, 0, 0); }
-Move turned(std::int64_t rows, std::int64_t cols, std::int64_t srcPitch, std::int64_t dstPitch,
+Copy rowsOf(std::int64_t rows, std::int64_t cols, std::int64_t srcPitch, std::int64_t dstPitch,
             Element from = Element::kF32, Element to = Element::kF32, std::int64_t padCols = 0) {
-  return move(MoveKind::kTranspose, rows, cols, srcPitch, dstPitch, from, to, padCols);
+  return {.rows = rows,
+          .cols = cols,
+          .srcPitch = srcPitch,
+          .dstPitch = dstPitch,
+          .padCols = padCols,
+          .from = from,
+          .to = to,
+          .label = "move"};
+}
+Copy row(std::int64_t cols, Element from = Element::kF32, Element to = Element::kF32) {
+  return rowsOf(1, cols, 0, 0, from, to);
+}
+Fill zeros(std::int64_t words) { return {.rows = 1, .cols = words, .label = "zeros"}; }
+Accumulate addition(std::int64_t words) { return {.rows = 1, .cols = words, .label = "addition"}; }
+Transpose turned(std::int64_t rows, std::int64_t cols, std::int64_t srcPitch, std::int64_t dstPitch,
+                 Element from = Element::kF32, Element to = Element::kF32, std::int64_t padCols = 0) {
+  return turned(rowsOf(rows, cols, srcPitch, dstPitch, from, to, padCols));
 }
 
 class Program {
@@ -51,6 +51,8 @@ class Program {
                   {"P", Buffer::Use::kPrivate, kBytes, {}},
                   {"Q", Buffer::Use::kPrivate, kBytes, {}},
                   {"R", Buffer::Use::kPrivate, kBytes, {}}};
+    p_.queues = {"queue"};
+    p_.units = {{"loads", 0}, {"stores", 0}};
     Phase phase;
     phase.name = "phase";
     for (int b = 0; b < 5; ++b) phase.streams.push_back({p_.buffers[static_cast<std::size_t>(b)].name, b, 0});
@@ -67,17 +69,15 @@ class Program {
     return node;
   }
 
-  Program& add(Move m, int a, std::int64_t from, int c, std::int64_t to) {
-    const bool zero = m.kind == MoveKind::kZero;
+  Program& add(Kernel m, int a, std::int64_t from, int c, std::int64_t to) {
+    const bool zero = std::holds_alternative<Fill>(m);
     p_.kernels.emplace_back(std::move(m));
     body().push_back(callOf(static_cast<int>(p_.kernels.size()) - 1, -1, zero ? -1 : a, zero ? 0 : from, c, to));
     return *this;
   }
-  Program& addListed(Move m, std::int64_t aStep, std::int64_t cStep, const SegmentList& list, int a, std::int64_t from,
+  Program& addListed(auto m, std::int64_t aStep, std::int64_t cStep, const SegmentList& list, int a, std::int64_t from,
                      int c, std::int64_t to) {
-    m.listed = true;
-    m.aOuterStep = aStep;
-    m.cOuterStep = cStep;
+    m.list = ListSteps{aStep, cStep};
     p_.lists.push_back(list);
     add(std::move(m), a, from, c, to);
     body().back().call.variants.front().list = static_cast<int>(p_.lists.size()) - 1;
@@ -135,7 +135,7 @@ TEST(ForwardCopies, TransposesAndCopies) {
   turnedFirst.add(turned(16, 16, 64, 64), kIn, 0, kQ, 0).add(row(256), kQ, 0, kOut, 64);
   EXPECT_EQ(forwarded(turnedFirst), 1U);
   Program turnedLast;
-  turnedLast.add(move(MoveKind::kCopy, 16, 16, 128, 64), kIn, 0, kQ, 0).add(turned(16, 16, 64, 64), kQ, 0, kOut, 0);
+  turnedLast.add(rowsOf(16, 16, 128, 64), kIn, 0, kQ, 0).add(turned(16, 16, 64, 64), kQ, 0, kOut, 0);
   EXPECT_EQ(forwarded(turnedLast), 1U);
   Program twice;
   twice.add(turned(16, 16, 64, 64), kIn, 0, kQ, 0).add(turned(16, 16, 64, 64), kQ, 0, kOut, 0);
@@ -144,8 +144,7 @@ TEST(ForwardCopies, TransposesAndCopies) {
 
 TEST(ForwardCopies, TailsWithPadding) {
   Program rows;
-  rows.add(move(MoveKind::kCopy, 9, 5, 20, 64, Element::kF32, Element::kF32, 11), kIn, 4, kQ, 0)
-      .add(row(144), kQ, 0, kOut, 0);
+  rows.add(rowsOf(9, 5, 20, 64, Element::kF32, Element::kF32, 11), kIn, 4, kQ, 0).add(row(144), kQ, 0, kOut, 0);
   EXPECT_LE(forwarded(rows), 2U) << "blocks of rows, and the ninth";
   Program turns;
   turns.add(turned(7, 16, 32, 32, Element::kHalf, Element::kHalf, 9), kIn, 0, kQ, 0)
@@ -203,13 +202,13 @@ TEST(ForwardCopies, WhatIsNotCoveredStays) {
 TEST(ForwardCopies, SourceMustNotChange) {
   Program before;
   before.add(row(64), kIn, 0, kP, 0)
-      .add(move(MoveKind::kAccumulate, 1, 64, 0, 0), kIn, 256, kP, 0)
+      .add(addition(64), kIn, 256, kP, 0)
       .add(row(64), kP, 0, kQ, 0)
       .add(row(64), kQ, 0, kOut, 0);
   EXPECT_EQ(forwarded(before), 3U) << "through Q only";
   Program between;
   between.add(row(64), kIn, 0, kP, 0)
-      .add(move(MoveKind::kAccumulate, 1, 64, 0, 0), kIn, 256, kP, 0)
+      .add(addition(64), kIn, 256, kP, 0)
       .add(row(64), kP, 0, kQ, 0)
       .add(row(8), kIn, 512, kP, 128)
       .add(row(64), kQ, 0, kOut, 0)
@@ -226,7 +225,7 @@ TEST(ForwardCopies, SourceMustNotChange) {
 TEST(ForwardCopies, SourcesOfOneStream) {
   Program p;
   p.add(row(64), kIn, 0, kP, 0)
-      .add(move(MoveKind::kAccumulate, 1, 64, 0, 0), kIn, 256, kP, 0)
+      .add(addition(64), kIn, 256, kP, 0)
       .add(row(32), kP, 0, kQ, 0)
       .add(row(32), kIn, 0, kQ, 128)
       .add(row(64), kQ, 0, kOut, 0);
@@ -265,14 +264,14 @@ TEST(ForwardCopies, AReaderThatStaysKeepsTheWriters) {
   EXPECT_EQ(unchanged(p), 3U);
   Program adds;
   adds.add(row(64), kIn, 0, kQ, 0)
-      .add(move(MoveKind::kAccumulate, 1, 32, 0, 0), kIn, 512, kQ, 0)
+      .add(addition(32), kIn, 512, kQ, 0)
       .add(row(32), kQ, 128, kOut, 0)
       .add(row(32), kQ, 0, kOut, 512);
   EXPECT_EQ(unchanged(adds), 4U);
   Program partly;  // one reader of a sum and of a copy beside it
   partly.add(row(32), kIn, 0, kQ, 0)
       .add(row(32), kIn, 256, kQ, 128)
-      .add(move(MoveKind::kAccumulate, 1, 32, 0, 0), kIn, 512, kQ, 0)
+      .add(addition(32), kIn, 512, kQ, 0)
       .add(row(64), kQ, 0, kOut, 0);
   EXPECT_EQ(unchanged(partly), 4U);
 }
@@ -281,7 +280,7 @@ TEST(ForwardCopies, SumsInOneBuffer) {  // as dW's parts in UB
   Program p;
   p.add(row(64), kIn, 0, kQ, 0)
       .add(row(64), kIn, 512, kQ, 256)
-      .add(move(MoveKind::kAccumulate, 1, 64, 0, 0), kQ, 256, kQ, 0)
+      .add(addition(64), kQ, 256, kQ, 0)
       .add(row(64, Element::kF32, Element::kF16), kQ, 0, kQ, 512)
       .add(row(64, Element::kHalf, Element::kHalf), kQ, 512, kOut, 0);
   EXPECT_EQ(forwarded(p), 3U) << "load, add, convert and store";
@@ -370,8 +369,8 @@ TEST(ForwardCopies, WindowsOfChoicesFollow) {
 TEST(ForwardCopies, KeepsTagsAndDropsKernels) {
   Program p;
   p.add(row(64), kIn, 0, kQ, 0).add(row(71), kQ, 0, kOut, 0);
-  p.body()[0].call.unit = CoreUnit::kGmToUb;
-  p.body()[1].call.unit = CoreUnit::kUbToGm;
+  p.body()[0].call.unit = 0;
+  p.body()[1].call.unit = 1;
   p.body()[0].call.issues = p.body()[1].call.issues = true;
   p.add(row(7), kIn, 256, kQ, 256);
   std::swap(p.body()[1], p.body()[2]);
@@ -380,7 +379,7 @@ TEST(ForwardCopies, KeepsTagsAndDropsKernels) {
   ASSERT_EQ(body.size(), 2U);
   EXPECT_TRUE(body[0].call.issues);
   EXPECT_FALSE(body[1].call.issues);
-  for (const Node& node : body) EXPECT_EQ(node.call.unit, CoreUnit::kUbToGm);
+  for (const Node& node : body) EXPECT_EQ(node.call.unit, 1);
   EXPECT_EQ(after.kernels.size(), 2U);
   EXPECT_EQ(after.buffers, p.tile().buffers);
   EXPECT_EQ(result(after), result(p.tile()));
@@ -404,14 +403,14 @@ TEST(ForwardCopies, RandomMoves) {
       const Element to = from == Element::kF16                    ? Element::kF32
                          : from == Element::kF32 && below(3) == 0 ? Element::kF16
                                                                   : from;
-      const MoveKind kind = below(2) == 0 ? MoveKind::kCopy : MoveKind::kTranspose;
+      const bool turns = below(2) != 0;
       const std::int64_t rows = 1 + below(20), cols = 1 + below(20), pad = below(3) == 0 ? below(8) : 0;
-      const std::int64_t width = ((kind == MoveKind::kCopy ? cols : rows) + pad) * elementBytes(to);
+      const std::int64_t width = ((turns ? rows : cols) + pad) * elementBytes(to);
       const int a = c == 0 ? kIn : below(3) == 0 ? kIn : kP + static_cast<int>(below(buffers));
       const int target = c == calls ? kOut : kP + static_cast<int>(below(buffers));
       if (a == target) continue;
-      Move m = move(kind, rows, cols, cols * elementBytes(from) + below(3) * 4, width + below(3) * 2, from, to, pad);
-      p.add(std::move(m), a, below(32) * 4, target, below(16) * 4);
+      const Copy m = rowsOf(rows, cols, cols * elementBytes(from) + below(3) * 4, width + below(3) * 2, from, to, pad);
+      p.add(turns ? Kernel(turned(m)) : Kernel(m), a, below(32) * 4, target, below(16) * 4);
     }
     const CopyForwarding often{[](const Buffer&) { return 9; }};
     if (forwardCopies(p.tile(), often) != p.tile()) ++changed;

@@ -91,13 +91,10 @@ TEST_P(PostCodes, ContractsEndWithThem) {
 TEST_P(PostCodes, CopiesEndWithThem) {
   const std::vector<float> source = numbers(256);
   for (int n = 0; n < 200 && !HasFailure(); ++n) {
-    Move m;
-    m.lanes = isa().lanes();
+    Map m{.lanes = isa().lanes(), .rows = 1 + below(3), .cols = 1 + below(20), .zeros = below(4) == 0};
     m.label = "copy";
     m.post = randomPost(false);
     m.to = static_cast<Element>(below(3));
-    m.rows = 1 + below(3);
-    m.cols = 1 + below(20);
     m.srcPitch = 4 * m.cols;
     m.dstPitch = elementBytes(m.to) * m.cols;
     m.biasColumn = 4 * below(2);
@@ -116,16 +113,13 @@ TEST_P(PostCodes, CopiesEndWithThem) {
 TEST_P(PostCodes, SlopesAreThoseOfTheResult) {
   const std::vector<float> dy = numbers(128);
   for (int n = 0; n < 200 && !HasFailure(); ++n) {
-    Move m;
-    m.lanes = isa().lanes();
+    Map m{.lanes = isa().lanes(), .rows = 1, .cols = 1 + below(60)};
     m.label = "slope";
     m.post = randomPost(true);
     m.backward = true;
     m.from = static_cast<Element>(below(3));
     m.to = static_cast<Element>(below(3));
     m.result = static_cast<Element>(below(3));
-    m.rows = 1;
-    m.cols = 1 + below(60);
     m.srcPitch = elementBytes(m.from) * m.cols;
     m.dstPitch = elementBytes(m.to) * m.cols;
     KernelArgs args;

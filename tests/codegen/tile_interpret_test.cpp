@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Asks whether the tile interpreter does what contract.h, move.h and program.h say, against sums written out by hand.
+// Asks whether the tile interpreter does what contract.h, moves.h and program.h say, against sums written out by hand.
 #include "codegen/tile/interpret.h"
 
 #include <gmock/gmock.h>
@@ -125,31 +125,21 @@ TEST(TileInterpret, RepeatsMoveAllPointers) {
   EXPECT_EQ(out[23], 3 * 24);
 }
 
-std::vector<float> moved(Move m, std::size_t words) {
+std::vector<float> moved(const Kernel& m, std::size_t words) {
   const std::vector<float> source = ramp(12);  // 3 rows of 4
   std::vector<float> out(words, -1);
-  m.lanes = 8;
-  m.rows = 3;
-  m.cols = 2;
-  m.srcPitch = 16;
   interpret(m, {source.data(), nullptr, out.data(), nullptr, 1, 0, 0, 0, 0});
   return out;
 }
 
 TEST(TileInterpret, Moves) {
-  Move m;
-  m.dstPitch = 16;
-  m.padCols = 1;
+  Copy m{.lanes = 8, .rows = 3, .cols = 2, .srcPitch = 16, .dstPitch = 16, .padCols = 1};
   EXPECT_THAT(moved(m, 12), ElementsAre(1, 2, 0, -1, 5, 6, 0, -1, 9, 10, 0, -1));
-  m.kind = MoveKind::kTranspose;
   m.dstPitch = 20;
-  EXPECT_THAT(moved(m, 10), ElementsAre(1, 5, 9, 0, -1, 2, 6, 10, 0, -1));
-  m.padCols = 0;
-  m.dstPitch = 8;
-  m.kind = MoveKind::kZero;
-  EXPECT_THAT(moved(m, 7), ElementsAre(0, 0, 0, 0, 0, 0, -1));
-  m.kind = MoveKind::kAccumulate;
-  EXPECT_THAT(moved(m, 7), ElementsAre(0, 1, 4, 5, 8, 9, -1));
+  EXPECT_THAT(moved(turned(m), 10), ElementsAre(1, 5, 9, 0, -1, 2, 6, 10, 0, -1));
+  EXPECT_THAT(moved(Fill{.lanes = 8, .rows = 3, .cols = 2, .dstPitch = 8}, 7), ElementsAre(0, 0, 0, 0, 0, 0, -1));
+  EXPECT_THAT(moved(Accumulate{.lanes = 8, .rows = 3, .cols = 2, .srcPitch = 16, .dstPitch = 8}, 7),
+              ElementsAre(0, 1, 4, 5, 8, 9, -1));
 }
 
 TEST(TileInterpret, ProgramsRunPhasesTasksLoopsClassesAndRepeats) {

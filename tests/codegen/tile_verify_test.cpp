@@ -10,11 +10,8 @@
 #include <functional>
 #include <random>
 
-#include "algorithms/lower.h"
 #include "codegen/tile/rules.h"
-#include "runtime/verify/random_problem.h"
 #include "tests/support/small_tile_program.h"
-#include "tiling/planner.h"
 
 namespace cubejit {
 namespace {
@@ -28,7 +25,7 @@ struct Broken {
 };
 
 Contract& contract(TileProgram& p) { return std::get<Contract>(p.kernels[0]); }
-Move& move(TileProgram& p) { return std::get<Move>(p.kernels[1]); }
+Copy& move(TileProgram& p) { return std::get<Copy>(p.kernels[1]); }
 Phase& packing(TileProgram& p) { return p.phases[0]; }
 Phase& contracting(TileProgram& p) { return p.phases[1]; }
 Call& contractCall(TileProgram& p) { return contracting(p).body[0].body[0].call; }
@@ -61,6 +58,23 @@ TEST_P(TileVerify, NamesTheBrokenRule) {
 }
 
 const Broken kBroken[] = {
+    // numbers that cannot be added
+    {"HugeOffset", [](TileProgram& p) { contracting(p).streams[0].offset = INT64_MIN; },
+     "stream a: -9223372036854775808 is not in [-2^54, 2^54]"},
+    {"HugeProduct",
+     [](TileProgram& p) {
+       contracting(p).axes[0].steps[0].repeat = std::int64_t{1} << 40;
+       contracting(p).axes[0].steps[0].repeatDelta = {1 << 20};
+     },
+     "axis row: 1099511627776 times 1048576 is not in [-2^54, 2^54]"},
+    {"HugeIterations", [](TileProgram& p) { p.lists[0][0][0].outer = std::int64_t{1} << 53; },
+     "list 0: 9007199254740992 times 32 is not in"},
+    {"NoLanes",
+     [](TileProgram& p) {
+       move(p).lanes = 0;
+       move(p).streamingStore = true;
+     },
+     "vectors of 0 lanes"},
     // one kernel
     {"Lanes", [](TileProgram& p) { contract(p).lanes = 12; }, "vectors of 12 lanes"},
     {"FormedPairs", [](TileProgram& p) { contract(p).vectorsB = Element::kPair; },
@@ -100,12 +114,10 @@ const Broken kBroken[] = {
      "lane of the table 8 is not in [0, 8)"},
     {"TableSize", [](TileProgram& p) { contract(p).tables.push_back({0, 1}); }, "table 0 has 2 entries, not 8"},
     {"NegativeRows", [](TileProgram& p) { move(p).rows = -1; }, "a matrix of -1 x 8"},
-    {"PaddedZeros",
-     [](TileProgram& p) {
-       move(p).kind = MoveKind::kZero;
-       move(p).padCols = 1;
-     },
-     "only copies and transposes write padding"},
+    {"FilledType", [](TileProgram& p) { p.kernels[1] = Fill{.lanes = 8, .element = Element::kBf16}; },
+     "zeros of type bf16"},
+    {"PairsCut", [](TileProgram& p) { move(p).pairsCut = 1; }, "1 pairs cut of 4"},
+    {"MapOfPairs", [](TileProgram& p) { p.kernels[1] = Map{.lanes = 8, .from = Element::kPair}; }, "post-ops of pair"},
     {"OverlappingRows", [](TileProgram& p) { move(p).padCols = 1; },
      "rows of the destination overlap: 36 bytes, 32 apart"},
     // between the parts
@@ -153,15 +165,14 @@ const Broken kBroken[] = {
     {"NegativeOuter", [](TileProgram& p) { p.lists[0][0][0].outer = -1; }, "a segment of -1 iterations"},
     {"MoveWithList", [](TileProgram& p) { packing(p).body[0].call.variants[0].list = 0; },
      "a list for a move that takes none"},
-    {"ListedMoveWithoutList", [](TileProgram& p) { move(p).listed = true; }, "list -1 is not in [0, 1)"},
+    {"ListedMoveWithoutList", [](TileProgram& p) { move(p).list = ListSteps{}; }, "list -1 is not in [0, 1)"},
     {"ListedMoveRepeats",
      [](TileProgram& p) {
-       move(p).listed = true;
+       move(p).list = ListSteps{};
        packing(p).body[0].call.variants[0].list = 0;
        packing(p).body[0].call.place.repeat = 2;
      },
      "a move with a list repeats"},
-    {"OuterStepsWithoutList", [](TileProgram& p) { move(p).cOuterStep = 4; }, "outer steps without a list"},
     {"OffsetOfNoStream", [](TileProgram& p) { packing(p).body[0].call.place.offset[1] = 4; },
      "call pack: an offset of stream b, which it does not have"},
     {"CallRepeat", [](TileProgram& p) { contractCall(p).place.repeat = 0; }, "call contract: repeat is 0"},
@@ -253,29 +264,6 @@ TEST(TileVerify, WindowsLimitAddresses) {
   EXPECT_TRUE(status.ok()) << status.error().message;
   row.windows = {{0, 2}};
   EXPECT_FALSE(verify(program).ok());
-}
-
-// The verifier must neither refuse what the lowerings make nor be blind: with every buffer a line shorter, some call leaves it.
-TEST(TileVerify, LoweredProgramsAreSoundAndFitTightly) {
-  std::mt19937_64 random(11);
-  int shrunk = 0, caught = 0;
-  for (int n = 0; n < 120; ++n) {
-    const Problem problem = randomProblem(random, 1e5);
-    const Machine machine = hostMachine(isaOf(n % 2 == 0 ? IsaLevel::kAvx512 : IsaLevel::kAvx2), 2, 0, 0, 0);
-    for (const Pass pass : {Pass::kDx, Pass::kDw, Pass::kDb}) {
-      const auto choice = choosePlan(problem, pass, machine, false);
-      ASSERT_TRUE(choice.ok()) << choice.error().message;
-      auto program = lower(problem, choice->plan, machine);
-      ASSERT_TRUE(program.ok()) << program.error().message;
-      const auto status = verify(*program);
-      ASSERT_TRUE(status.ok()) << status.error().message;
-      if (problem.batch == 0) continue;
-      for (Buffer& buffer : program->buffers) buffer.bytes -= buffer.use == Buffer::Use::kConstant ? 0 : 64;
-      ++shrunk;
-      caught += verify(*program).ok() ? 0 : 1;
-    }
-  }
-  EXPECT_EQ(caught, shrunk);
 }
 
 }  // namespace

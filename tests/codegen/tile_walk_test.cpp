@@ -106,20 +106,14 @@ TEST(TileTouch, Contracts) {
 }
 
 TEST(TileTouch, Moves) {
-  Move m;
-  m.lanes = 8;
-  m.rows = 3;
-  m.cols = 5;
-  m.srcPitch = 40;
-  m.dstPitch = -36;
-  for (const MoveKind kind : {MoveKind::kCopy, MoveKind::kTranspose, MoveKind::kZero, MoveKind::kAccumulate}) {
-    m.kind = kind;
-    m.padCols = kind == MoveKind::kCopy || kind == MoveKind::kTranspose ? 2 : 0;
-    agree(m, nullptr);
-  }
-  m.kind = MoveKind::kTranspose;
-  m.padCols = 2;
-  EXPECT_EQ(extents(m, nullptr)[2], (ByteRange{-4 * 36, 20}));
+  const Copy m{.lanes = 8, .rows = 3, .cols = 5, .srcPitch = 40, .dstPitch = -36, .padCols = 2};
+  agree(m, nullptr);
+  agree(turned(m), nullptr);
+  agree(Fill{.lanes = 8, .rows = 3, .cols = 5, .dstPitch = -36}, nullptr);
+  agree(Accumulate{.lanes = 8, .rows = 3, .cols = 5, .srcPitch = 40, .dstPitch = -36}, nullptr);
+  agree(LaneSums{.lanes = 8, .rows = 3, .srcPitch = 40}, nullptr);
+  agree(Map{.lanes = 8, .rows = 3, .cols = 5, .srcPitch = 40, .dstPitch = -36, .padCols = 2}, nullptr);
+  EXPECT_EQ(extents(turned(m), nullptr)[2], (ByteRange{-4 * 36, 20}));
 }
 
 }  // namespace

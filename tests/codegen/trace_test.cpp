@@ -78,12 +78,8 @@ TEST(Trace, LoopsThatDoNotRunAreDescribedAllTheSame) {
 }
 
 TEST(Trace, LongUniformLoopsAreSkipped) {
-  Move m;
-  m.lanes = 8;
-  m.rows = 1;
-  m.cols = std::int64_t{1} << 28;
-  m.srcPitch = m.dstPitch = m.cols * 4;
-  m.label = "copy";
+  constexpr std::int64_t kCols = std::int64_t{1} << 28;
+  const Copy m{.lanes = 8, .rows = 1, .cols = kCols, .srcPitch = kCols * 4, .dstPitch = kCols * 4, .label = "copy"};
   const auto program = vectorize(Kernel(m), avx2Isa());
   ASSERT_TRUE(program.ok());
   const Trace t = trace(*program, TraceArgs{});

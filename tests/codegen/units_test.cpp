@@ -10,10 +10,9 @@
 
 #include "codegen/backend.h"
 #include "codegen/tile/interpret.h"
+#include "codegen/tile/matrix.h"
 #include "codegen/tile/segment_words.h"
 #include "codegen/tile/touch.h"
-#include "codegen/units/contract.h"
-#include "codegen/units/move.h"
 #include "codegen/vector/interpret.h"
 #include "codegen/vector/legalize.h"
 #include "codegen/vector/print.h"
@@ -101,16 +100,13 @@ class Units : public testing::TestWithParam<IsaLevel> {
     return c;
   }
 
-  Move randomMove(int mostRows, int mostCols) {
-    Move m;
-    m.label = "random";
-    m.kind = static_cast<MoveKind>(below(5));
-    m.lanes = isa().lanes();
-    m.rows = 1 + below(mostRows);
-    m.cols = m.kind == MoveKind::kLaneSums ? m.lanes : 1 + below(mostCols);
-    const bool transposes = m.kind == MoveKind::kTranspose;
-    m.padCols = transposes || m.kind == MoveKind::kCopy ? below(20) : 0;
-    if ((transposes || m.kind == MoveKind::kCopy) && below(2) == 0) randomTypes(m);
+  Kernel randomMove(int mostRows, int mostCols) {
+    const int kind = below(5);
+    const bool transposes = kind == 1, converts = kind < 2;
+    Copy m{.lanes = isa().lanes(), .rows = 1 + below(mostRows), .label = "random"};
+    m.cols = kind == 4 ? m.lanes : 1 + below(mostCols);
+    m.padCols = converts ? below(20) : 0;
+    if (converts && below(2) == 0) randomTypes(m, transposes);
     m.srcPitch = elementBytes(m.from) * (m.cols + below(4));
     m.dstPitch = elementBytes(m.to) * ((transposes ? m.rows : m.cols) + m.padCols + below(4));
     if (below(4) == 0) {  // rows that follow each other
@@ -118,19 +114,46 @@ class Units : public testing::TestWithParam<IsaLevel> {
       m.srcPitch = elementBytes(m.from) * m.cols;
       m.dstPitch = elementBytes(m.to) * (transposes ? m.rows : m.cols);
     }
-    return m;
+    switch (kind) {
+      case 0: return m;
+      case 1: return turned(m);
+      case 2: return Fill{.lanes = m.lanes, .rows = m.rows, .cols = m.cols, .dstPitch = m.dstPitch, .label = m.label};
+      case 3: return sumOf(m);
+      default: return LaneSums{.lanes = m.lanes, .rows = m.rows, .srcPitch = m.srcPitch, .label = m.label};
+    }
+  }
+  // Adds what a copy of f32 would store.
+  static Accumulate sumOf(const Copy& m) {
+    return {.lanes = m.lanes,
+            .rows = m.rows,
+            .cols = m.cols,
+            .srcPitch = m.srcPitch,
+            .dstPitch = m.dstPitch,
+            .label = m.label};
   }
 
-  void randomTypes(Move& m) {
+  void randomTypes(Copy& m, bool transposes) {
     m.from = static_cast<Element>(below(7));
     m.to = static_cast<Element>(below(6));
     if (m.from == Element::kPair) m.pairPitch = 2 * below(20);
     if (m.from == Element::kPair && below(2) == 0)
-      m.pairsCut = below(1 + static_cast<int>(m.kind == MoveKind::kTranspose ? m.cols : m.rows));
+      m.pairsCut = below(1 + static_cast<int>(transposes ? m.cols : m.rows));
     if (m.from == Element::kPair || (m.from == Element::kHalf && below(2) == 0))
       m.to = Element::kF32;
     else if (m.from == Element::kHalf || m.to == Element::kHalf)
       m.from = m.to = Element::kHalf;
+  }
+
+  // The matrices of a move.
+  static MatrixLines source(const Kernel& kernel) {
+    return std::visit(overloaded{[](const MatrixKernel auto& m) { return sourceOf(m); },
+                                 [](const Contract&) { return MatrixLines{}; }},
+                      kernel);
+  }
+  static MatrixLines target(const Kernel& kernel) {
+    return std::visit(overloaded{[](const MatrixKernel auto& m) { return targetOf(m); },
+                                 [](const Contract&) { return MatrixLines{}; }},
+                      kernel);
   }
 
   std::vector<std::int64_t> randomList(const Contract& c) {
@@ -253,14 +276,15 @@ TEST_P(Units, MovesTouchOnlyTheirMatrices) {
 
 TEST_P(Units, RandomMovesAgree) {
   for (int n = 0; n < 1000 && !HasFailure(); ++n) {
-    const Move m = randomMove(40, n % 10 == 0 ? 400 : 40);
-    const bool transposes = m.kind == MoveKind::kTranspose;
-    const std::vector<float> source = randomFloats(static_cast<std::size_t>(2 * m.rows * m.srcPitch / 4 + 16));
+    const Kernel m = randomMove(40, n % 10 == 0 ? 400 : 40);
+    const MatrixLines from = source(m), to = target(m);
+    const std::int64_t written = to.lines * std::max(to.pitch, to.lineBytes());
+    const std::vector<float> memory = randomFloats(static_cast<std::size_t>(2 * from.lines * from.pitch / 4 + 16 + 40));
     KernelArgs args;
-    args.a = source.data();
+    args.a = memory.data();
     args.repeat = below(3);
-    args.aRepeat = m.rows * m.srcPitch;
-    args.cRepeat = (transposes ? m.cols : m.rows) * m.dstPitch;
+    args.aRepeat = from.lines * from.pitch;
+    args.cRepeat = written;
     agree(m, args, randomFloats(static_cast<std::size_t>(2 * args.cRepeat / 4 + 64)));
   }
 }
@@ -268,72 +292,76 @@ TEST_P(Units, RandomMovesAgree) {
 // Of lists: segments of every length, none among them, matrices any distance apart.
 TEST_P(Units, RandomListedMovesAgree) {
   for (int n = 0; n < 600 && !HasFailure(); ++n) {
-    Move m = randomMove(20, 40);
-    m.listed = true;
-    const std::int64_t rows = m.rows * m.srcPitch,
-                       lines = (m.kind == MoveKind::kTranspose ? m.cols : m.rows) * m.dstPitch;
-    const std::int64_t in = elementBytes(m.from), out = elementBytes(m.to);
-    m.aOuterStep = in * below(40);
-    m.cOuterStep = (lines + out * below(3)) / 4 * 4;
+    Kernel m = randomMove(20, 40);
+    const MatrixLines from = source(m), to = target(m);
+    const std::int64_t rows = from.lines * from.pitch, lines = to.lines * to.pitch;
+    const std::int64_t in = from.element, out = to.element;
+    const ListSteps steps{in * below(40), (lines + out * below(3)) / 4 * 4};
+    const bool listed = std::visit(overloaded{[&](OneOf<Copy, Transpose, Fill, Accumulate> auto& k) {
+                                                k.list = steps;
+                                                return true;
+                                              },
+                                              [](const OneOf<Contract, LaneSums, Map> auto&) { return false; }},
+                                   m);
+    if (!listed) continue;
     SegmentList list(1);
     for (int i = below(4); i > 0; --i) list.front().push_back({in * below(50), out * below(50), below(4)});
     const std::vector<std::int64_t> words = segmentWords(list);
-    const std::vector<float> source = randomFloats(static_cast<std::size_t>(rows / 4 + 4 * 40 + 50 + 64));
+    const std::vector<float> memory = randomFloats(static_cast<std::size_t>(rows / 4 + 4 * 40 + 50 + 64));
     KernelArgs args;
-    args.a = source.data();
+    args.a = memory.data();
     args.list = words.data();
-    agree(m, args, randomFloats(static_cast<std::size_t>((lines + 4 * (m.cOuterStep + 200)) / 4 + 128)));
+    agree(m, args, randomFloats(static_cast<std::size_t>((lines + 4 * (steps.c + 200)) / 4 + 128)));
     if (n % 4 == 0 && !list.front().empty()) staysInside(m, &list, args);
   }
 }
 
 // Few rows or columns, dense and not: each takes a way of its own through the unit.
 TEST_P(Units, NarrowMovesAgree) {
-  const std::vector<float> source = randomFloats(40000);
-  for (const MoveKind kind : {MoveKind::kCopy, MoveKind::kTranspose, MoveKind::kZero, MoveKind::kAccumulate}) {
-    const bool transposes = kind == MoveKind::kTranspose, pads = transposes || kind == MoveKind::kCopy;
+  const std::vector<float> memory = randomFloats(40000);
+  const auto narrow = [&](bool pads, bool turns, const auto& kernelOf) {
     for (const std::int64_t few : {1, 2, 3, 4, 5, 6, 7}) {
       for (const std::int64_t many : {1, 2, 7, 8, 9, 16, 17, 31, 32, 100, 288}) {
         for (int form = 0; form < (pads ? 12 : 8) && !HasFailure(); ++form) {
-          Move m;
-          m.label = "narrow";
-          m.kind = kind;
-          m.lanes = isa().lanes();
-          m.rows = form & 1 ? few : many;
-          m.cols = form & 1 ? many : few;
+          Copy m{.lanes = isa().lanes(), .rows = form & 1 ? few : many, .cols = form & 1 ? many : few};
           m.padCols = form / 8 + (form & 8 ? form / 2 % 2 : 0);
           m.srcPitch = 4 * (m.cols + (form & 2 ? 3 : 0));
-          m.dstPitch = 4 * ((transposes ? m.rows : m.cols) + m.padCols + (form & 4 ? 5 : 0));
+          m.dstPitch = 4 * ((turns ? m.rows : m.cols) + m.padCols + (form & 4 ? 5 : 0));
+          m.label = "narrow";
           KernelArgs args;
-          args.a = source.data();
+          args.a = memory.data();
           args.repeat = 2;
           args.aRepeat = 4;
-          args.cRepeat = (transposes ? m.cols : m.rows) * m.dstPitch;
-          agree(m, args, randomFloats(static_cast<std::size_t>(2 * args.cRepeat / 4 + 64)));
+          args.cRepeat = (turns ? m.cols : m.rows) * m.dstPitch;
+          agree(kernelOf(m), args, randomFloats(static_cast<std::size_t>(2 * args.cRepeat / 4 + 64)));
         }
       }
     }
-  }
+  };
+  narrow(true, false, [](const Copy& m) { return m; });
+  narrow(true, true, [](const Copy& m) { return turned(m); });
+  narrow(false, false, [](const Copy& m) {
+    return Fill{.lanes = m.lanes, .rows = m.rows, .cols = m.cols, .dstPitch = m.dstPitch, .label = m.label};
+  });
+  narrow(false, false, sumOf);
 }
 
 // Rows of the destination that share sets of L1 are written a few at a time.
 TEST_P(Units, TransposesToRowsPagesApartAgree) {
-  const std::vector<float> source = randomFloats(60 * 80);
+  const std::vector<float> memory = randomFloats(60 * 80);
   for (const std::int64_t pitch : {1024, 2048, 4096, 4096 + 1024, 8192}) {
     for (const std::int64_t rows : {16, 17, 32, 45}) {
       for (const std::int64_t cols : {8, 16, 17, 33, 71}) {
         for (const Element to : {Element::kF32, Element::kBf16, Element::kF16}) {
-          Move m;
-          m.label = "far_rows";
-          m.kind = MoveKind::kTranspose;
-          m.lanes = isa().lanes();
-          m.rows = rows;
-          m.cols = cols;
-          m.srcPitch = 4 * 72;
-          m.dstPitch = pitch;
-          m.to = to;
+          const Transpose m{.lanes = isa().lanes(),
+                            .rows = rows,
+                            .cols = cols,
+                            .srcPitch = 4 * 72,
+                            .dstPitch = pitch,
+                            .to = to,
+                            .label = "far_rows"};
           KernelArgs args;
-          args.a = source.data();
+          args.a = memory.data();
           args.repeat = 2;
           args.aRepeat = 4;
           args.cRepeat = 256;

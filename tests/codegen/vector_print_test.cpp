@@ -25,7 +25,8 @@ TEST(VectorPrint, ShowsHeaderConstantsLoopsAndComments) {
             {.op = VOp::kEndLoop}};
   p.comments = {{0, "arguments"}, {5, "body"}, {10, "done"}};
   EXPECT_EQ(print(p),
-            "vector tiny for avx2, 8 lanes\n"
+            "cubejit vector 1\n"
+            "tiny for avx2\n"
             "c0 = 0 1 2 3 4 5 6 -7\n"
             "  ; arguments\n"
             "  arg s0, a\n"

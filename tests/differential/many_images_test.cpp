@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "algorithms/algorithm.h"
-#include "runtime/problem_text.h"
+#include "runtime/text/problem_text.h"
 #include "runtime/verify/verify_problem.h"
 #include "tests/support/host.h"
 #include "tests/support/plan_fields.h"

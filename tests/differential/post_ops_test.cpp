@@ -12,8 +12,8 @@
 #include <random>
 
 #include "cubejit/machines.h"
-#include "runtime/aligned_memory.h"
-#include "runtime/problem_text.h"
+#include "runtime/host/aligned_memory.h"
+#include "runtime/text/problem_text.h"
 #include "runtime/verify/agree.h"
 #include "tests/support/defined_convolution.h"
 #include "tests/support/run_code.h"

@@ -2,20 +2,20 @@
 //
 // Decides that a core's program visits the blocks of a task in the tiling's order, loads what the tiling says once, and that the clock
 // overlaps what is doubled; and that tasks cover a gradient once.
-#include "tiling/npu/block_stream.h"
+#include "algorithms/cube/block_stream.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
 
+#include "algorithms/cube/gradient_tasks.h"
+#include "algorithms/cube/unit_program.h"
 #include "cubejit/machines.h"
 #include "cubejit/npu.h"
 #include "emulation/clock.h"
-#include "emulation/operand_tables.h"
 #include "tests/support/unit_clock.h"
-#include "tiling/npu/gradient_tasks.h"
-#include "tiling/npu/unit_program.h"
+#include "tests/support/unit_models/operand_tables.h"
 
 namespace cubejit {
 namespace {
@@ -138,7 +138,7 @@ TEST(Clock, DoubledBuffersOverlapAndSingleOnesWait) {
 
 TEST(Clock, APartIsFilledWhenWhatReadsItIsDone) {
   const Machine machine = *machineByName("toy");
-  Clock clock(machine, machine.npu.cubes.front().operand);
+  Clock clock(machine, machine.npu.cube.products.front().operand);
   clock.keepEvents(true);
   CoreCounts counts;
   clock.load("a", 0, 512, counts);

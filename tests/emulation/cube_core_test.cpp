@@ -2,7 +2,7 @@
 //
 // Decides how a core is used directly: tasks that begin anywhere, blocks that go to any layout, and what is wrong said with core, block and
 // rule.
-#include "emulation/cube_core.h"
+#include "tests/support/unit_models/cube_core.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,12 +12,12 @@
 #include "cubejit/emulation.h"
 #include "cubejit/float16.h"
 #include "cubejit/machines.h"
-#include "emulation/move_out.h"
-#include "emulation/operand_tables.h"
 #include "runtime/verify/format_tensor.h"
 #include "runtime/verify/random_problem.h"
 #include "runtime/verify/reference_conv.h"
-#include "runtime/weight_sums.h"
+#include "tests/support/unit_models/move_out.h"
+#include "tests/support/unit_models/operand_tables.h"
+#include "tests/support/unit_models/weight_sums.h"
 
 namespace cubejit {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "cubejit/index_map.h"
 #include "cubejit/machines.h"
-#include "runtime/problem_text.h"
+#include "runtime/text/problem_text.h"
 #include "runtime/verify/random_problem.h"
 #include "runtime/verify/verify_problem.h"
 #include "tests/support/cases.h"
@@ -24,9 +24,9 @@ TEST(EveryChip, RandomProblemsInEveryType) {
   options.sanitize = true;  // and finds nothing
   for (const std::string& name : machineNames()) {
     const Machine machine = *machineByName(name);
-    if (!machine.isNpu()) continue;
+    if (!machine.isEmulated()) continue;
     ++chips;
-    for (const CubeStep& step : machine.npu.cubes) {
+    for (const MatrixProduct& step : machine.npu.cube.products) {
       for (int i = 0; i < kProblems; ++i) {
         Problem p = randomProblem(random, 5e4);
         p.batch = std::max<std::int64_t>(1, p.batch);

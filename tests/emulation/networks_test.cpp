@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "cubejit/machines.h"
-#include "runtime/json_problem.h"
+#include "runtime/text/json_problem.h"
 #include "runtime/verify/verify_problem.h"
 #include "tests/support/cases.h"
 #include "tests/support/shrunk_problem.h"

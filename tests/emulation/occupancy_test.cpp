@@ -17,7 +17,7 @@
 #include "cubejit/machines.h"
 #include "emulation/exact_touch.h"
 #include "emulation/program_counts.h"
-#include "runtime/chip_report.h"
+#include "runtime/chip/chip_report.h"
 #include "runtime/verify/random_problem.h"
 #include "tests/support/host.h"
 #include "tests/support/most_held.h"

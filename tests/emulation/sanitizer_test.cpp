@@ -18,7 +18,7 @@
 #include "cubejit/machines.h"
 #include "emulation/program_sanitizer.h"
 #include "emulation/unit_order.h"
-#include "runtime/chip_sanitizer.h"
+#include "runtime/chip/chip_sanitizer.h"
 #include "tests/support/small_layer.h"
 #include "tiling/planner.h"
 
@@ -94,7 +94,8 @@ Call* anyOf(const std::vector<Call*>& calls, std::mt19937_64& random) {
 }
 
 Broken of(const Call* call) {
-  return {call != nullptr, call == nullptr ? std::set<std::string>{} : std::set<std::string>{toString(call->unit)}};
+  return {call != nullptr,
+          call == nullptr ? std::set<std::string>{} : std::set<std::string>{toString(CoreUnit(call->unit))}};
 }
 
 // What does not leave a core is missed where it stays, or where it was to go.
@@ -109,7 +110,7 @@ Broken dropFlag(TileProgram& tile, Kind kind, std::mt19937_64& random) {
   const auto flag =
       std::find_if(call->flags.begin(), call->flags.end(), [&](const UnitFlag& f) { return f.kind == kind; });
   Broken broken = of(call);
-  broken.names.insert(std::string(toString(flag->from)) + "_" + toString(flag->to));
+  broken.names.insert(std::string(toString(UnitPipe(flag->from))) + "_" + toString(UnitPipe(flag->to)));
   call->flags.erase(flag);
   return broken;
 }
@@ -141,7 +142,7 @@ Broken dropPair(TileProgram& tile, std::mt19937_64& random) {
   const Pair p = pairs[random() % pairs.size()];
   std::erase(p.set->flags, p.flag);
   std::erase(p.wait->flags, UnitFlag{Kind::kWait, p.flag.from, p.flag.to, p.flag.id});
-  return {true, {toString(p.set->unit), toString(p.wait->unit)}};
+  return {true, {toString(CoreUnit(p.set->unit)), toString(CoreUnit(p.wait->unit))}};
 }
 
 template <class Change>
@@ -155,7 +156,7 @@ Broken change(TileProgram& tile, std::mt19937_64& random, const std::function<bo
 // All calls of an mmad: `first` begins its sums, or adds.
 Broken changeMmad(TileProgram& tile, bool accumulates, std::mt19937_64& random) {
   std::vector<std::vector<Call*>> mmads;
-  for (Call* call : callsOf(tile, [](const Call& c) { return c.unit == CoreUnit::kCube; })) {
+  for (Call* call : callsOf(tile, [](const Call& c) { return CoreUnit(c.unit) == CoreUnit::kCube; })) {
     if (call->issues) mmads.emplace_back();
     if (call->name == "mmad" && call->variants.front().accumulate == accumulates) mmads.back().push_back(call);
   }
@@ -166,9 +167,8 @@ Broken changeMmad(TileProgram& tile, bool accumulates, std::mt19937_64& random) 
   return of(chosen.front());
 }
 
-bool isMove(const TileProgram& tile, const Call& call, MoveKind kind) {
-  const auto* move = std::get_if<Move>(&tile.kernels[static_cast<std::size_t>(call.variants.front().kernel)]);
-  return move != nullptr && move->kind == kind;
+Accumulate* accumulateOf(TileProgram& tile, const Call& call) {
+  return std::get_if<Accumulate>(&tile.kernels[static_cast<std::size_t>(call.variants.front().kernel)]);
 }
 
 // The last segment of a listed move does one matrix less.
@@ -205,20 +205,22 @@ const std::vector<Mutation>& mutations() {
        {K::kSync},
        [](auto& t, auto& r) {
          return change(
-             t, r, [](const Call& c) { return c.unit != CoreUnit::kNone; },
+             t, r, [](const Call& c) { return CoreUnit(c.unit) != CoreUnit::kNone; },
              [](Call& c) {
-               const UnitPipe pipe = pipeOf(c.unit);
-               c.flags.push_back({Kind::kSet, pipe, pipe == UnitPipe::kM ? UnitPipe::kMte2 : UnitPipe::kM, 7});
+               const UnitPipe pipe = pipeOf(CoreUnit(c.unit));
+               c.flags.push_back({Kind::kSet, static_cast<int>(pipe),
+                                  static_cast<int>(pipe == UnitPipe::kM ? UnitPipe::kMte2 : UnitPipe::kM), 7});
              });
        }},
       {"unpaired wait",
        {K::kSync},
        [](auto& t, auto& r) {
          return change(
-             t, r, [](const Call& c) { return c.unit != CoreUnit::kNone && c.issues; },
+             t, r, [](const Call& c) { return CoreUnit(c.unit) != CoreUnit::kNone && c.issues; },
              [](Call& c) {
-               const UnitPipe pipe = pipeOf(c.unit);
-               c.flags.push_back({Kind::kWait, pipe == UnitPipe::kM ? UnitPipe::kMte2 : UnitPipe::kM, pipe, 7});
+               const UnitPipe pipe = pipeOf(CoreUnit(c.unit));
+               c.flags.push_back({Kind::kWait, static_cast<int>(pipe == UnitPipe::kM ? UnitPipe::kMte2 : UnitPipe::kM),
+                                  static_cast<int>(pipe), 7});
              });
        }},
       {"wrong ping-pong buffer of L0",
@@ -227,7 +229,7 @@ const std::vector<Mutation>& mutations() {
          return change(
              t, r,
              [](const Call& c) {
-               return c.unit == CoreUnit::kL1ToL0 && c.issues && c.place.offset[2] > 0 && c.name != "turn";
+               return CoreUnit(c.unit) == CoreUnit::kL1ToL0 && c.issues && c.place.offset[2] > 0 && c.name != "turn";
              },
              [](Call& c) { c.place.offset[2] = 0; });
        }},
@@ -235,7 +237,7 @@ const std::vector<Mutation>& mutations() {
        {K::kRace, K::kInit, K::kOverwrite},
        [](auto& t, auto& r) {
          return orResults(change(
-             t, r, [](const Call& c) { return c.unit == CoreUnit::kFixpipe && c.issues; },
+             t, r, [](const Call& c) { return CoreUnit(c.unit) == CoreUnit::kFixpipe && c.issues; },
              [](Call& c) { c.place.offset[0] = c.place.offset[0] > 0 ? 0 : 4096; }));
        }},
       {"rows not loaded",
@@ -244,7 +246,8 @@ const std::vector<Mutation>& mutations() {
          return change(
              t, r,
              [&](const Call& c) {
-               return (c.unit == CoreUnit::kGmToL1 || c.unit == CoreUnit::kL1ToL0) && c.variants.front().list >= 0;
+               return (CoreUnit(c.unit) == CoreUnit::kGmToL1 || CoreUnit(c.unit) == CoreUnit::kL1ToL0) &&
+                      c.variants.front().list >= 0;
              },
              [&](Call& c) { shorten(t, c); });
        }},
@@ -254,7 +257,8 @@ const std::vector<Mutation>& mutations() {
          return orResults(change(
              t, r,
              [&](const Call& c) {
-               return (c.unit == CoreUnit::kFixpipe || c.unit == CoreUnit::kUbToGm) && c.variants.front().list >= 0;
+               return (CoreUnit(c.unit) == CoreUnit::kFixpipe || CoreUnit(c.unit) == CoreUnit::kUbToGm) &&
+                      c.variants.front().list >= 0;
              },
              [&](Call& c) { shorten(t, c); }));
        }},
@@ -262,32 +266,38 @@ const std::vector<Mutation>& mutations() {
        {K::kInit, K::kBounds},
        [](auto& t, auto& r) {
          return change(
-             t, r, [](const Call& c) { return c.unit == CoreUnit::kL1ToL0 && c.a >= 0 && c.name != "turn"; },
+             t, r, [](const Call& c) { return CoreUnit(c.unit) == CoreUnit::kL1ToL0 && c.a >= 0 && c.name != "turn"; },
              [&](Call& c) { c.place.offset[0] += 32 * 1024; });
        }},
       {"behind the buffer",
        {K::kBounds},
        [](auto& t, auto& r) {
          return change(
-             t, r, [](const Call& c) { return c.unit == CoreUnit::kL1ToL0 && c.issues && c.name != "turn"; },
+             t, r, [](const Call& c) { return CoreUnit(c.unit) == CoreUnit::kL1ToL0 && c.issues && c.name != "turn"; },
              [&](Call& c) { c.place.offset[2] += 64 * 1024 - 32; });
        }},
       {"behind the tensor",
        {K::kBounds},
        [](auto& t, auto& r) {
          return change(
-             t, r, [](const Call& c) { return c.unit == CoreUnit::kGmToL1 && c.a >= 0; },
+             t, r, [](const Call& c) { return CoreUnit(c.unit) == CoreUnit::kGmToL1 && c.a >= 0; },
              [&](Call& c) { c.place.offset[0] += 1 << 20; });
        }},
       {"missing atomic addition",
        {K::kRace, K::kOverwrite},
        [](auto& t, auto& r) {
          const auto adds = [&](const Call& c) {
-           return c.unit == CoreUnit::kFixpipe && isMove(t, c, MoveKind::kAccumulate);
+           return CoreUnit(c.unit) == CoreUnit::kFixpipe && accumulateOf(t, c) != nullptr;
          };
          Call* const call = anyOf(callsOf(t, adds), r);
          if (call == nullptr) return Broken{};
-         std::get<Move>(t.kernels[static_cast<std::size_t>(call->variants.front().kernel)]).kind = MoveKind::kCopy;
+         const Accumulate m = *accumulateOf(t, *call);
+         t.kernels[static_cast<std::size_t>(call->variants.front().kernel)] = Copy{.lanes = m.lanes,
+                                                                                   .rows = m.rows,
+                                                                                   .cols = m.cols,
+                                                                                   .srcPitch = m.srcPitch,
+                                                                                   .dstPitch = m.dstPitch,
+                                                                                   .list = m.list};
          return of(call);
        }},
       {"addition to what is not zero", {K::kInit}, [](auto& t, auto& r) { return changeMmad(t, false, r); }},
@@ -317,7 +327,10 @@ const std::vector<Mutation>& mutations() {
        {K::kOverwrite, K::kInit},
        [](TileProgram& t, auto& r) {
          Call* const call = anyOf(
-             callsOf(t, [](const Call& c) { return c.unit == CoreUnit::kFixpipe && c.variants.front().list >= 0; }), r);
+             callsOf(
+                 t,
+                 [](const Call& c) { return CoreUnit(c.unit) == CoreUnit::kFixpipe && c.variants.front().list >= 0; }),
+             r);
          if (call == nullptr) return Broken{};
          t.lists.push_back({{}});
          call->variants.front().list = static_cast<int>(t.lists.size()) - 1;
@@ -384,7 +397,7 @@ TEST(Sanitizer, FindsMutantsOfPrograms) {
 }
 
 // Two cores, each of which moves a vector to the same place.
-bool isRace(MoveKind first, MoveKind second) {
+bool isRace(const Kernel& first, const Kernel& second) {
   const Problem p = convolution(Layout::kNdhwc);
   TileProgram tile;
   tile.buffers = {{"UB", Buffer::Use::kPrivate, 64, {}},
@@ -396,14 +409,10 @@ bool isRace(MoveKind first, MoveKind second) {
   Node choice;
   choice.classAxes = {0};
   choice.windows = {{0, 1}, {1, 2}};
-  for (const MoveKind kind : {first, second}) {
-    Move move;
-    move.kind = kind;
-    move.rows = 1;
-    move.cols = 16;
+  for (const Kernel& move : {first, second}) {
     Node node;
     node.call = Call{"out", 0, -1, 1, {}, {Variant{static_cast<int>(tile.kernels.size()), -1, false}}};
-    node.call.unit = CoreUnit::kFixpipe;
+    node.call.unit = static_cast<int>(CoreUnit::kFixpipe);
     node.call.issues = true;
     choice.body.push_back(node);
     tile.kernels.emplace_back(move);
@@ -416,10 +425,12 @@ bool isRace(MoveKind first, MoveKind second) {
 }
 
 TEST(Sanitizer, OnlyAdditionsMayMeet) {
-  EXPECT_FALSE(isRace(MoveKind::kAccumulate, MoveKind::kAccumulate));
-  EXPECT_TRUE(isRace(MoveKind::kAccumulate, MoveKind::kCopy));
-  EXPECT_TRUE(isRace(MoveKind::kCopy, MoveKind::kAccumulate));
-  EXPECT_TRUE(isRace(MoveKind::kCopy, MoveKind::kCopy));
+  const Accumulate add{.rows = 1, .cols = 16};
+  const Copy copy{.rows = 1, .cols = 16};
+  EXPECT_FALSE(isRace(add, add));
+  EXPECT_TRUE(isRace(add, copy));
+  EXPECT_TRUE(isRace(copy, add));
+  EXPECT_TRUE(isRace(copy, copy));
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides that unit instructions mean what unit_program.h says: elements are followed by hand from memory through L1 and L0 to sums.
-#include "emulation/unit_models.h"
+#include "tests/support/unit_models/unit_models.h"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 #include "cubejit/cubejit.hpp"
 #include "cubejit/machines.h"
 #include "cubejit/npu.h"
-#include "emulation/operand_tables.h"
+#include "tests/support/unit_models/operand_tables.h"
 
 namespace cubejit {
 namespace {

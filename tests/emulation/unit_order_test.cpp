@@ -14,14 +14,14 @@ namespace {
 using testing::HasSubstr;
 using Kind = UnitFlag::Kind;
 
-constexpr UnitFlag kSet{Kind::kSet, UnitPipe::kMte2, UnitPipe::kMte1, 0}, kWait{Kind::kWait, kSet.from, kSet.to, 0},
-    kBarrier{Kind::kBarrier, kSet.from, kSet.to, 0};
+constexpr UnitFlag kSet{Kind::kSet, static_cast<int>(UnitPipe::kMte2), static_cast<int>(UnitPipe::kMte1), 0},
+    kWait{Kind::kWait, kSet.from, kSet.to, 0}, kBarrier{Kind::kBarrier, kSet.from, kSet.to, 0};
 
 std::vector<Node> callsOf(const std::vector<std::pair<CoreUnit, std::vector<UnitFlag>>>& calls) {
   std::vector<Node> nodes;
   for (const auto& [unit, flags] : calls) {
     Node node;
-    node.call.unit = unit;
+    node.call.unit = static_cast<int>(unit);
     node.call.issues = true;
     node.call.flags = flags;
     nodes.push_back(node);

@@ -2,10 +2,10 @@
 //
 // Asks of any text that is to be an NPU: it is refused, or what is printed of it reads back as the same, and what is planned for it is legal
 // and, on the chip emulated, right.
-#include "runtime/json_machine.h"
+#include "runtime/text/json_machine.h"
 
 #include "cubejit/npu.h"
-#include "runtime/json_problem.h"
+#include "runtime/text/json_problem.h"
 #include "runtime/verify/verify_problem.h"
 #include "tests/fuzz/json_mutator.h"
 
@@ -37,7 +37,7 @@ bool isSmall(const Machine& m) {
 }
 
 void plansAreRight(const Machine& machine) {
-  const Problem problem = smallProblem(machine.npu.cubes.front().operand);
+  const Problem problem = smallProblem(machine.npu.cube.products.front().operand);
   for (const Pass pass : {Pass::kDx, Pass::kDw}) {
     const auto report = planOnNpu(problem, pass, machine);
     if (!report.ok()) continue;

@@ -2,14 +2,14 @@
 //
 // Asks of any plan of any problem: rules are told of it; and where none is broken it lowers, its program is sound, what is generated stays
 // inside guard pages, computes the gradient, and agrees with both interpreters in every bit. An input is a pin: problem, plan and ISA.
-#include "runtime/compile.h"
+#include "runtime/pipeline/compile.h"
 
 #include <random>
 
 #include "algorithms/algorithm.h"
 #include "cubejit/index_map.h"
-#include "runtime/json_problem.h"
-#include "runtime/json_record.h"
+#include "runtime/text/json_problem.h"
+#include "runtime/tuning/json_record.h"
 #include "runtime/verify/agree.h"
 #include "runtime/verify/random_problem.h"
 #include "tests/fuzz/json_mutator.h"

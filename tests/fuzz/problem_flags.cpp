@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "cubejit/cubejit.hpp"
-#include "runtime/problem_text.h"
+#include "runtime/text/problem_text.h"
 #include "tests/fuzz/target.h"
 #include "tiling/check_problem.h"
 

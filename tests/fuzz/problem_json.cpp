@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Asks of any text that is to be a problem: it is refused, or what is printed of it reads back as the same.
-#include "runtime/json_problem.h"
+#include "runtime/text/json_problem.h"
 
-#include "runtime/json_record.h"
-#include "runtime/problem_key.h"
+#include "runtime/pipeline/problem_key.h"
+#include "runtime/tuning/json_record.h"
 #include "tests/fuzz/json_mutator.h"
 #include "tiling/check_problem.h"
 

@@ -2,8 +2,8 @@
 //
 // Asks of any text that is to be a tuning record, a pin, or a line between a tuner and its worker: it is refused, or what is printed of it
 // reads back and is printed the same.
-#include "runtime/json_lab.h"
-#include "runtime/json_record.h"
+#include "runtime/tuning/json_lab.h"
+#include "runtime/tuning/json_record.h"
 #include "tests/fuzz/json_mutator.h"
 
 using namespace cubejit;

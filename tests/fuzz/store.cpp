@@ -10,7 +10,7 @@
 
 #include <filesystem>
 
-#include "runtime/json_record.h"
+#include "runtime/tuning/json_record.h"
 #include "tests/fuzz/target.h"
 
 using namespace cubejit;

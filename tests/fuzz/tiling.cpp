@@ -8,7 +8,7 @@
 #include "codegen/tile/verify.h"
 #include "cubejit/machines.h"
 #include "cubejit/npu.h"
-#include "runtime/json_problem.h"
+#include "runtime/text/json_problem.h"
 #include "tests/fuzz/json_mutator.h"
 
 using namespace cubejit;

@@ -8,7 +8,7 @@
 #include <map>
 #include <random>
 
-#include "runtime/json_record.h"
+#include "runtime/tuning/json_record.h"
 #include "runtime/tuning/lab.h"
 
 namespace cubejit {

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cubejit_ascendc/tiling_request.h"
-#include "runtime/json_problem.h"
+#include "runtime/text/json_problem.h"
 
 namespace cubejit {
 namespace {

@@ -5,20 +5,27 @@
 
 #include <sys/mman.h>
 
-#include <algorithm>
 #include <cstring>
-#include <vector>
 
 #include "codegen/code.h"
-#include "cubejit/cubejit.hpp"
+#include "cubejit/host_isa.h"
 #include "cubejit/kernel_args.h"
 
 namespace cubejit {
 
 /// True if this CPU can run code for the level.
 inline bool hostRuns(IsaLevel level) {
-  const std::vector<IsaLevel> levels = runnableIsas();
-  return std::find(levels.begin(), levels.end(), level) != levels.end();
+#if defined(__x86_64__)
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  return level == IsaLevel::kAvx2         ? avx2
+         : level == IsaLevel::kAvx512     ? avx512
+         : level == IsaLevel::kAvx512Bf16 ? avx512 && __builtin_cpu_supports("avx512bf16")
+                                          : false;
+#else
+  return level == IsaLevel::kNeon;
+#endif
 }
 
 /// False if the code could not be mapped.

@@ -27,13 +27,7 @@ inline TileProgram smallTileProgram() {
   once.uses = {{0, 0}, {1, 0}};
   twice.uses = {{1, 0}};
   tile.sections = {{{{{{0, {}}}, {once, twice}}}, 32, 0}};
-  Move pack;
-  pack.lanes = 8;
-  pack.rows = 4;
-  pack.cols = 8;
-  pack.srcPitch = 36;
-  pack.dstPitch = 32;
-  pack.label = "pack";
+  const Copy pack{.lanes = 8, .rows = 4, .cols = 8, .srcPitch = 36, .dstPitch = 32, .label = "pack"};
   p.kernels = {tile, pack};
   p.lists = {{{{0, 0, 8}}}};
 

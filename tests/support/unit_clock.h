@@ -4,7 +4,7 @@
 #pragma once
 
 #include "emulation/clock.h"
-#include "emulation/unit_models.h"
+#include "tests/support/unit_models/unit_models.h"
 
 namespace cubejit {
 

@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "cubejit/cubejit.hpp"
-#include "runtime/json_problem.h"
-#include "runtime/problem_text.h"
+#include "runtime/text/json_problem.h"
+#include "runtime/text/problem_text.h"
 #include "runtime/verify/verify_problem.h"
 
 namespace cubejit {

@@ -30,7 +30,7 @@ TEST(Machines, EveryNameIsFoundInAnyCaseAndIsSound) {
   for (const std::string& name : names) {
     const Machine m = named(name);
     EXPECT_EQ(m.name, name);
-    EXPECT_TRUE(m.isNpu());
+    EXPECT_TRUE(m.isEmulated());
     EXPECT_THAT(checkMachine(m), IsEmpty()) << name;
   }
   EXPECT_EQ(named("Ascend910B2").name, "ascend910b2");
@@ -63,13 +63,13 @@ TEST(Machines, KnownChipsHaveTheirNumbers) {
 }
 
 TEST(Machines, TypesAreThoseOfTheCube) {
-  EXPECT_EQ(named("ascend910a").npu.step(DType::kBf16), nullptr);
-  EXPECT_EQ(named("ascend310p1").npu.step(DType::kF32), nullptr);
-  EXPECT_EQ(named("ascend910b1").npu.step(DType::kF32)->cycles, 2);       // 4 of k a cycle
-  EXPECT_EQ(named("ascend950pr_950z").npu.step(DType::kF32)->cycles, 8);  // 1 of k a cycle
+  EXPECT_EQ(named("ascend910a").npu.cube.product(DType::kBf16), nullptr);
+  EXPECT_EQ(named("ascend310p1").npu.cube.product(DType::kF32), nullptr);
+  EXPECT_EQ(named("ascend910b1").npu.cube.product(DType::kF32)->cycles, 2);       // 4 of k a cycle
+  EXPECT_EQ(named("ascend950pr_950z").npu.cube.product(DType::kF32)->cycles, 8);  // 1 of k a cycle
   // The width of hf32 is the chip's, whichever was asked for.
-  EXPECT_EQ(named("ascend910b1").npu.step(DType::kHf32Low)->operand, DType::kHf32);
-  EXPECT_EQ(named("ascend950pr_950z").npu.step(DType::kHf32)->operand, DType::kHf32Low);
+  EXPECT_EQ(named("ascend910b1").npu.cube.product(DType::kHf32Low)->operand, DType::kHf32);
+  EXPECT_EQ(named("ascend950pr_950z").npu.cube.product(DType::kHf32)->operand, DType::kHf32Low);
   EXPECT_THAT(machinesWith(DType::kBf16),
               AllOf(Contains("ascend910b4-1"), Contains("ascend350_354f"), Not(Contains("ascend910b"))));
 }
@@ -105,14 +105,14 @@ TEST(CheckMachine, EveryBrokenRuleIsNamedWithItsValue) {
   m.buffers.l0cBytes = 100;
   m.npu.paths.l2Read = 0;
   m.npu.limits.strideHw = 0;
-  m.npu.cubes.push_back({DType::kF16, {16, 16, 8}, 0});
+  m.npu.cube.products.push_back({DType::kF16, {16, 16, 8}, 0});
   EXPECT_THAT(checkMachine(m),
               AllOf(Contains("name must not be empty"), Contains("cores = 0 must be 1 to 4096"),
                     Contains(HasSubstr("mhz = -1")), Contains(HasSubstr("l0c_bytes = 100 must be 1024")),
                     Contains(HasSubstr("rates.l2_read")), Contains(HasSubstr("limits.stride_hw = 0")),
                     Contains("cubes.f16 is listed twice"), Contains(HasSubstr("cubes.f16.n = 8 must be 16")),
                     Contains(HasSubstr("cubes.f16.cycles"))));
-  m.npu.cubes.clear();
+  m.npu.cube.products.clear();
   EXPECT_THAT(checkMachine(m), Contains(HasSubstr("cubes must list at least one type")));
   m = named("toy");
   m.name = "toy l1=256 rates.l2_read=1e+06";

@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-#include "runtime/json_problem.h"
+#include "runtime/text/json_problem.h"
 #include "runtime/verify/random_problem.h"
 #include "tests/support/host.h"
 #include "tests/support/plan_fields.h"

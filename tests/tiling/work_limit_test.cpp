@@ -9,7 +9,7 @@
 
 #include "algorithms/lower.h"
 #include "cubejit/cubejit.hpp"
-#include "runtime/problem_text.h"
+#include "runtime/text/problem_text.h"
 #include "tiling/check_problem.h"
 #include "tiling/planner.h"
 

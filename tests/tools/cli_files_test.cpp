@@ -39,6 +39,7 @@ const std::vector<std::string> kReaders = {
     kExplored + " --energy ",
     "tiling --soc ascend910b2 --import ",
     "tune --simulate ",
+    "kernel ",
 };
 
 std::size_t countOf(const std::string& text, const std::string& word) {

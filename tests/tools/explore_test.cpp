@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "cubejit/cubejit.hpp"
-#include "runtime/json_machine.h"
-#include "runtime/problem_text.h"
+#include "runtime/text/json_machine.h"
+#include "runtime/text/problem_text.h"
 #include "tests/support/cli.h"
 
 namespace cubejit {

@@ -94,6 +94,9 @@ TEST_F(Cli, ExamplesOfHelpPagesAreTheirOwnAndRun) {
   ASSERT_EQ(run(tuned, "", environment).code, 0);
   write("mine.jsonl", run("db export", "", environment).out);
   std::filesystem::copy_file(folder_ / "tune.db", folder_ / "other.db");
+  ASSERT_EQ(run("dump --input 1,16,1,4 --weight 16,16,1,1 --passes dx --emit tile -o out").code, 0);
+  for (const auto& dumped : std::filesystem::directory_iterator(folder_ / "out"))
+    std::filesystem::copy_file(dumped.path() / "tile.txt", folder_ / "layer.tile");
   const auto check = [&](const std::string& path) {
     SCOPED_TRACE(path);
     const std::string help = run(path + " --help").out, mark = "Example: cubejit ";

@@ -18,7 +18,7 @@
 #include <sstream>
 
 #include "cubejit/cubejit.hpp"
-#include "runtime/json_record.h"
+#include "runtime/tuning/json_record.h"
 #include "runtime/tuning/store.h"
 #include "tests/support/command.h"
 #include "tests/support/plan_fields.h"

@@ -18,10 +18,10 @@
 #include "json_line.h"
 #include "progress.h"
 #include "request.h"
-#include "runtime/json_problem.h"
-#include "runtime/json_value.h"
-#include "runtime/measure.h"
-#include "runtime/problem_text.h"
+#include "runtime/text/json_problem.h"
+#include "runtime/text/json_value.h"
+#include "runtime/text/problem_text.h"
+#include "runtime/tuning/measure.h"
 #include "runtime/verify/reference_conv.h"
 
 namespace cubejit::cli {

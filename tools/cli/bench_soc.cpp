@@ -12,9 +12,9 @@
 #include "failure.h"
 #include "json_line.h"
 #include "progress.h"
-#include "runtime/json_problem.h"
-#include "runtime/json_value.h"
-#include "runtime/measure.h"
+#include "runtime/text/json_problem.h"
+#include "runtime/text/json_value.h"
+#include "runtime/tuning/measure.h"
 #include "runtime/verify/reference_conv.h"
 
 namespace cubejit::cli {

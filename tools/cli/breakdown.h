@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cubejit/run_times.h"
-#include "runtime/json_value.h"
+#include "runtime/text/json_value.h"
 
 namespace cubejit::cli {
 

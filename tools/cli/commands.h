@@ -24,6 +24,7 @@ void addTiling(CLI::App& app, Action& action);
 void addDump(CLI::App& app, Action& action);
 void addRun(CLI::App& app, Action& action);
 void addVerify(CLI::App& app, Action& action);
+void addKernel(CLI::App& app, Action& action);
 void addPack(CLI::App& app, Action& action);  ///< pack and unpack
 void addBench(CLI::App& app, Action& action);
 void addExplore(CLI::App& app, Action& action);

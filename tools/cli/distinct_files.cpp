@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "runtime/printable.h"
+#include "runtime/text/printable.h"
 
 namespace cubejit::cli {
 namespace {

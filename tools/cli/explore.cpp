@@ -25,11 +25,11 @@
 #include "interrupts.h"
 #include "json_line.h"
 #include "progress.h"
-#include "runtime/file_descriptor.h"
-#include "runtime/json_machine.h"
-#include "runtime/json_object.h"
-#include "runtime/json_problem.h"
-#include "runtime/text_file.h"
+#include "runtime/host/file_descriptor.h"
+#include "runtime/text/json_machine.h"
+#include "runtime/text/json_object.h"
+#include "runtime/text/json_problem.h"
+#include "runtime/text/text_file.h"
 #include "tiling/no_throw.h"
 
 namespace cubejit::cli {

@@ -7,8 +7,8 @@
 
 #include <cmath>
 
-#include "runtime/json_object.h"
-#include "runtime/text_file.h"
+#include "runtime/text/json_object.h"
+#include "runtime/text/text_file.h"
 
 namespace cubejit::cli {
 namespace {
@@ -103,7 +103,7 @@ Result<EnergyFigures> readEnergy(const std::string& path) {
   return figures;
 }
 
-Json energyOf(const EnergyFigures& figures, const Machine& machine, const CubeStep& step, const CoreCounts& counts,
+Json energyOf(const EnergyFigures& figures, const Machine& machine, const MatrixProduct& step, const CoreCounts& counts,
               double memoryBytes) {
   const auto bytes = [&](Path path) { return static_cast<double>(counts.bytes[static_cast<std::size_t>(path)]); };
   const auto sram = [&](std::int64_t size, double moved) {
@@ -111,8 +111,8 @@ Json energyOf(const EnergyFigures& figures, const Machine& machine, const CubeSt
   };
   const Buffers& b = machine.buffers;
   const auto steps = static_cast<double>(counts.cubeSteps);
-  const auto m = static_cast<double>(step.fractal.m), k = static_cast<double>(step.fractal.k),
-             n = static_cast<double>(step.fractal.n), element = static_cast<double>(byteSize(step.operand));
+  const auto m = static_cast<double>(step.shape.m), k = static_cast<double>(step.shape.k),
+             n = static_cast<double>(step.shape.n), element = static_cast<double>(byteSize(step.operand));
   const double toGm = bytes(Path::kL0cToGm), throughUb = bytes(Path::kL0cToUb);
   const double ubOut = bytes(Path::kUbToGm), ubIn = bytes(Path::kGmToUb), toL1 = bytes(Path::kGmToL1);
   const double toA = bytes(Path::kL1ToL0a), toB = bytes(Path::kL1ToL0b);

@@ -12,7 +12,7 @@
 #include "cubejit/dtype.h"
 #include "cubejit/machine.h"
 #include "cubejit/result.h"
-#include "runtime/json_value.h"
+#include "runtime/text/json_value.h"
 
 namespace cubejit::cli {
 
@@ -34,7 +34,7 @@ Result<EnergyFigures> readEnergy(const std::string& path);
 
 /// Picojoules of a pass by what takes them: "mac", "l0a", "l0b", "l0c", "l1", "ub", "l2", "memory". `memoryBytes`: to and from the
 /// chip's memory, of those that the counts have as GM.
-Json energyOf(const EnergyFigures& figures, const Machine& machine, const CubeStep& step, const CoreCounts& counts,
+Json energyOf(const EnergyFigures& figures, const Machine& machine, const MatrixProduct& step, const CoreCounts& counts,
               double memoryBytes);
 
 }  // namespace cubejit::cli

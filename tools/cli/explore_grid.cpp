@@ -10,7 +10,7 @@
 #include <cmath>
 #include <map>
 
-#include "runtime/json_machine.h"
+#include "runtime/text/json_machine.h"
 #include "tiling/words.h"
 
 namespace cubejit::cli {

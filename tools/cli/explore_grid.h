@@ -8,7 +8,7 @@
 
 #include "cubejit/machine.h"
 #include "cubejit/result.h"
-#include "runtime/json_value.h"
+#include "runtime/text/json_value.h"
 
 namespace cubejit::cli {
 

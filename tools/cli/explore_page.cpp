@@ -5,7 +5,7 @@
 
 #include "explore_page_text.h"
 #include "page_text.h"
-#include "runtime/whole_file.h"
+#include "runtime/text/whole_file.h"
 
 namespace cubejit::cli {
 

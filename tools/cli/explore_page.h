@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cubejit/result.h"
-#include "runtime/json_value.h"
+#include "runtime/text/json_value.h"
 
 namespace cubejit::cli {
 

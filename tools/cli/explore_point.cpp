@@ -8,10 +8,10 @@
 
 #include "algorithms/lower.h"
 #include "plan_npu.h"
-#include "runtime/chip_report.h"
-#include "runtime/json_machine.h"
-#include "runtime/json_object.h"
-#include "runtime/json_problem.h"
+#include "runtime/chip/chip_report.h"
+#include "runtime/text/json_machine.h"
+#include "runtime/text/json_object.h"
+#include "runtime/text/json_problem.h"
 #include "tiling/no_throw.h"
 
 namespace cubejit::cli {
@@ -32,7 +32,7 @@ Result<Json> passToJson(const Problem& problem, Pass pass, const Machine& machin
   for (std::size_t i = 0; i < kPaths; ++i) out["bytes"][toString(static_cast<Path>(i))] = counts.bytes[i];
   out["memory_bytes"] = planned.memoryBytes;
   out["cube_steps"] = counts.cubeSteps;
-  out["energy"] = energyOf(figures, machine, *machine.npu.step(planned.plan.cube().tile.operand), counts,
+  out["energy"] = energyOf(figures, machine, *machine.npu.cube.product(planned.plan.cube().tile.operand), counts,
                            out["memory_bytes"].get<double>());
   out["energy_pj"] = sumOf(out["energy"]);
   return out;

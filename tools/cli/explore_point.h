@@ -9,7 +9,7 @@
 #include "explore_energy.h"
 #include "explore_grid.h"
 #include "request.h"
-#include "runtime/json_value.h"
+#include "runtime/text/json_value.h"
 
 namespace cubejit::cli {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cubejit/result.h"
-#include "runtime/printable.h"
+#include "runtime/text/printable.h"
 
 namespace cubejit::cli {
 

@@ -14,7 +14,7 @@
 #include "commands.h"
 #include "cubejit/cubejit.hpp"
 #include "failure.h"
-#include "runtime/environment.h"
+#include "runtime/face/environment.h"
 #include "tiling/no_throw.h"
 #include "unknown_word.h"
 
@@ -58,6 +58,7 @@ int act(int argc, char** argv) {
   cubejit::cli::addDump(app, action);
   cubejit::cli::addRun(app, action);
   cubejit::cli::addVerify(app, action);
+  cubejit::cli::addKernel(app, action);
   cubejit::cli::addPack(app, action);
   cubejit::cli::addBench(app, action);
   cubejit::cli::addExplore(app, action);

@@ -10,7 +10,7 @@
 
 #include "breakdown.h"
 #include "request.h"
-#include "runtime/measure.h"
+#include "runtime/tuning/measure.h"
 
 namespace cubejit::cli {
 namespace {

@@ -10,9 +10,9 @@
 #include <fstream>
 
 #include "cubejit/float16.h"
-#include "runtime/printable.h"
-#include "runtime/text_file.h"
-#include "runtime/whole_file.h"
+#include "runtime/text/printable.h"
+#include "runtime/text/text_file.h"
+#include "runtime/text/whole_file.h"
 
 namespace cubejit::cli {
 namespace {

@@ -16,9 +16,9 @@
 #include "memory_shape.h"
 #include "npy.h"
 #include "request.h"
-#include "runtime/problem_text.h"
-#include "runtime/text_file.h"
-#include "runtime/whole_file.h"
+#include "runtime/text/problem_text.h"
+#include "runtime/text/text_file.h"
+#include "runtime/text/whole_file.h"
 
 namespace cubejit::cli {
 namespace {

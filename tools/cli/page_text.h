@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "runtime/json_value.h"
+#include "runtime/text/json_value.h"
 
 namespace cubejit::cli {
 

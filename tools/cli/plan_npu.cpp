@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "runtime/json_problem.h"
+#include "runtime/text/json_problem.h"
 
 namespace cubejit::cli {
 namespace {

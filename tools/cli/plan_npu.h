@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cubejit/npu.h"
-#include "runtime/json_value.h"
+#include "runtime/text/json_value.h"
 
 namespace cubejit::cli {
 

@@ -8,13 +8,13 @@
 
 #include "algorithms/algorithm.h"
 #include "failure.h"
-#include "runtime/backends.h"
-#include "runtime/json_machine.h"
-#include "runtime/json_object.h"
-#include "runtime/json_problem.h"
-#include "runtime/json_value.h"
-#include "runtime/text_file.h"
-#include "runtime/threads.h"
+#include "runtime/host/threads.h"
+#include "runtime/loader/backends.h"
+#include "runtime/text/json_machine.h"
+#include "runtime/text/json_object.h"
+#include "runtime/text/json_problem.h"
+#include "runtime/text/json_value.h"
+#include "runtime/text/text_file.h"
 #include "tiling/check_problem.h"
 
 namespace cubejit::cli {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cubejit/cubejit.hpp"
-#include "runtime/problem_text.h"
+#include "runtime/text/problem_text.h"
 #include "tiling/whole_number.h"
 
 namespace cubejit::cli {

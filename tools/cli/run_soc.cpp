@@ -6,7 +6,7 @@
 #include <fmt/core.h>
 
 #include "cubejit/describe_counts.h"
-#include "runtime/json_report.h"
+#include "runtime/text/json_report.h"
 
 namespace cubejit::cli {
 namespace {

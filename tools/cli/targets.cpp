@@ -16,16 +16,17 @@
 #include "failure.h"
 #include "json_line.h"
 #include "known_machines.h"
-#include "runtime/backends.h"
-#include "runtime/json_machine.h"
-#include "runtime/json_value.h"
+#include "runtime/loader/backends.h"
+#include "runtime/text/json_machine.h"
+#include "runtime/text/json_value.h"
 
 namespace cubejit::cli {
 namespace {
 
 std::string typesOf(const Machine& m) {
   std::string types;
-  for (const CubeStep& cube : m.npu.cubes) types += (types.empty() ? "" : " ") + std::string(toString(cube.operand));
+  for (const MatrixProduct& cube : m.npu.cube.products)
+    types += (types.empty() ? "" : " ") + std::string(toString(cube.operand));
   return types;
 }
 

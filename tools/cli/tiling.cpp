@@ -14,9 +14,9 @@
 #include "json_line.h"
 #include "plan_npu.h"
 #include "request.h"
-#include "runtime/json_machine.h"
-#include "runtime/whole_file.h"
-#include "tiling/npu/rule_lines.h"
+#include "runtime/text/json_machine.h"
+#include "runtime/text/whole_file.h"
+#include "tiling/rule_lines.h"
 #include "tiling_file.h"
 
 namespace cubejit::cli {

@@ -6,10 +6,10 @@
 #include <cstring>
 #include <limits>
 
-#include "runtime/json_object.h"
-#include "runtime/json_value.h"
-#include "runtime/printable.h"
-#include "runtime/text_file.h"
+#include "runtime/text/json_object.h"
+#include "runtime/text/json_value.h"
+#include "runtime/text/printable.h"
+#include "runtime/text/text_file.h"
 
 namespace cubejit::cli {
 namespace {

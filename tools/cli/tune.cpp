@@ -18,8 +18,8 @@
 #include "interrupts.h"
 #include "json_line.h"
 #include "request.h"
-#include "runtime/json_problem.h"
-#include "runtime/json_value.h"
+#include "runtime/text/json_problem.h"
+#include "runtime/text/json_value.h"
 #include "runtime/tuning/serve_lab.h"
 #include "tiling/words.h"
 #include "tune_mpi.h"
@@ -123,7 +123,7 @@ Json rowJson(const TuneRow& row, const Session& session) {
     return out;
   }
   const TuneOutcome& o = row.outcome;
-  if (session.machine().isNpu()) {
+  if (session.machine().isEmulated()) {
     out["soc"] = session.machine().name;
     out["for"] = toString(session.options().tuneFor);
     out["fast"] = session.options().forwardCopies;
@@ -246,7 +246,7 @@ int tune(const RequestFlags& flags, const TuneFlags& own, const std::string& typ
   const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
   const bool header = !flags.json && rank == 0;
   if (header && run.modelled()) fmt::print("modelled on {}; nothing is timed\n", session.machine().name);
-  if (header && session.machine().isNpu() && !run.modelled())
+  if (header && session.machine().isEmulated() && !run.modelled())
     fmt::print("{}{} emulated on {} threads, timed\n", session.machine().name,
                session.options().forwardCopies ? " --fast" : "", asked->request.threads[0]);
   if (header)

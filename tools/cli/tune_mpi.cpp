@@ -21,7 +21,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/json_record.h"
+#include "runtime/tuning/json_record.h"
 
 namespace cubejit::cli {
 namespace {

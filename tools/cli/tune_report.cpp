@@ -16,14 +16,14 @@
 #include "cubejit/index_map.h"
 #include "failure.h"
 #include "page_text.h"
-#include "runtime/bandwidth.h"
-#include "runtime/json_machine.h"
-#include "runtime/json_problem.h"
-#include "runtime/json_value.h"
-#include "runtime/problem_text.h"
-#include "runtime/threads.h"
+#include "runtime/host/bandwidth.h"
+#include "runtime/host/threads.h"
+#include "runtime/text/json_machine.h"
+#include "runtime/text/json_problem.h"
+#include "runtime/text/json_value.h"
+#include "runtime/text/problem_text.h"
+#include "runtime/text/whole_file.h"
 #include "runtime/verify/reference_conv.h"
-#include "runtime/whole_file.h"
 #include "tune_report_page.h"
 
 namespace cubejit::cli {
@@ -56,7 +56,7 @@ Json qualityJson(const RankQuality& q) {
 
 // Words of `dump` that ask for the emulated chip of the run, which is written into the folder; nothing if that cannot be.
 std::optional<std::string> chipWords(const fs::path& folder, const Session& session) {
-  if (!session.machine().isNpu()) return std::string();
+  if (!session.machine().isEmulated()) return std::string();
   const fs::path chip = folder / "chip.json";
   if (!writeWholeFile(chip.string(), machineToJson(session.machine()) + "\n").ok()) return std::nullopt;
   return " --soc " + quoted(fs::absolute(chip)) + (session.options().forwardCopies ? " --fast" : "");
@@ -140,11 +140,10 @@ Json hostRoofs(const Session& session) {
 // What an NPU reaches by its rates, for the type of the first problem.
 Json chipRoofs(const Machine& m, const std::vector<TuneRow>& rows) {
   const DType type = rows.empty() ? DType::kF16 : formatOf(rows.front().task.problem, TensorId::kDy).dtype;
-  const CubeStep* step = m.npu.step(type);
-  const double flops =
-      step == nullptr
-          ? 0
-          : 2.0 * static_cast<double>(step->fractal.m * step->fractal.k * step->fractal.n) / step->cycles * m.cores;
+  const MatrixProduct* step = m.npu.cube.product(type);
+  const double flops = step == nullptr ? 0
+                                       : 2.0 * static_cast<double>(step->shape.m * step->shape.k * step->shape.n) /
+                                             step->cycles * m.cores;
   return Json{{"threads", m.cores},
               {"isa", m.name},
               {"peak_gflops", flops * m.npu.mhz * 1e-3},

@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "runtime/llvm_component.h"
+#include "runtime/loader/llvm_component.h"
 #include "runtime/tuning/child_lab.h"
 #include "runtime/tuning/model_lab.h"
 #include "runtime/tuning/plan_source.h"
@@ -49,7 +49,7 @@ TuneRun::TuneRun(const Session& session, const TuneOptions& options, RecordKeepe
       view_(view),
       stop_(std::move(stop)),
       run_(newRunName()),
-      llvm_(!session.machine().isNpu() && llvmComponent(session.options().llvmComponent).ok()) {}
+      llvm_(!session.machine().isEmulated() && llvmComponent(session.options().llvmComponent).ok()) {}
 
 TuneKey TuneRun::keyOf(const TuneTask& task) const {
   return tuneKeyOf(task.problem, task.pass, machine(), session_.options());

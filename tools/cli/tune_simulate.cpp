@@ -18,10 +18,10 @@
 #include "failure.h"
 #include "json_line.h"
 #include "known_machines.h"
-#include "runtime/json_record.h"
-#include "runtime/json_value.h"
+#include "runtime/text/json_value.h"
 #include "runtime/tuning/autotune.h"
 #include "runtime/tuning/fingerprint.h"
+#include "runtime/tuning/json_record.h"
 #include "runtime/tuning/record_keeper.h"
 #include "runtime/tuning/store.h"
 

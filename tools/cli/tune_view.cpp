@@ -12,7 +12,7 @@
 
 #include "duration.h"
 #include "json_line.h"
-#include "runtime/json_value.h"
+#include "runtime/text/json_value.h"
 
 namespace cubejit::cli {
 namespace {

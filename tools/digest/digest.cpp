@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "runtime/json_problem.h"
+#include "runtime/text/json_problem.h"
 
 int main(int argc, char** argv) {
   using namespace cubejit;

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "cubejit/cubejit.hpp"
-#include "runtime/compile.h"
+#include "runtime/pipeline/compile.h"
 #include "runtime/verify/random_problem.h"
 #include "tiling/planner.h"
 #include "tools/digest/digest.h"

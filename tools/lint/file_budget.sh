@@ -11,6 +11,6 @@ while IFS= read -r file; do
     echo "$file: $lines lines, budget $budget" >&2
     broken=1
   fi
-done < <(find include algorithms tiling codegen emulation runtime api python tools bench examples tests cmake -type f \
+done < <(find include base algorithms tiling codegen emulation runtime api python tools bench examples tests cmake -type f \
   \( -name '*.h' -o -name '*.hpp' -o -name '*.cpp' -o -name '*.c' -o -name '*.def' -o -name '*.py' -o -name '*.sh' \))
 exit $broken

@@ -5,6 +5,6 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 mode=(--dry-run --Werror)
 if [[ ${1:-} == --fix ]]; then mode=(-i); fi
-find include algorithms tiling codegen emulation runtime api python tools bench examples tests -type f \
+find include base algorithms tiling codegen emulation runtime api python tools bench examples tests -type f \
   \( -name '*.h' -o -name '*.hpp' -o -name '*.cpp' -o -name '*.c' \) -print0 |
   xargs -0 -n 16 -P "$(nproc)" clang-format-19 --style=file "${mode[@]}"

@@ -5,7 +5,7 @@
 # it, and the faces it implements: public headers, and headers of folders above it, that a .cpp of it includes first.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-modules=(algorithms tiling codegen emulation runtime api)
+modules=(base algorithms tiling codegen emulation runtime api)
 
 # headers FOLDER: as include lines spell them.
 headers() {

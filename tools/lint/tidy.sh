@@ -11,7 +11,7 @@ if [[ ! -f $build/compile_commands.json ]]; then
   exit 2
 fi
 files() {
-  local folders=(algorithms tiling codegen emulation runtime api python)
+  local folders=(base algorithms tiling codegen emulation runtime api python)
   if [[ -z ${2:-} ]]; then
     find "${folders[@]}" -name '*.cpp' -print0
     return

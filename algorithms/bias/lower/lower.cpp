@@ -286,7 +286,12 @@ class Lowering {
     const int halves = b_.addUniformAxis("half", 2, {{in, half * vectorBytes()}, {sq, half * vectorBytes()}});
     const Variant add{kernelOf("db_parts", half, vectorBytes(), padded * vectorBytes(), {}),
                       b_.addList({{Segment{0, 0, parts}}}), false};
-    Move turn{MoveKind::kTranspose, lanes_, lanes_, lanes_, vectorBytes(), vectorBytes(), 0, false, "db_turn"};
+    const Transpose turn{.lanes = lanes_,
+                         .rows = lanes_,
+                         .cols = lanes_,
+                         .srcPitch = vectorBytes(),
+                         .dstPitch = vectorBytes(),
+                         .label = "db_turn"};
     Call last{"lanes", a, tu, out, {block}, {Variant{}, Variant{}}};
     for (int cls = 0; cls < 2; ++cls) {
       const std::int64_t lanes =

@@ -13,6 +13,9 @@ bool turns(const ChannelRun& run, const RowLine& line) {
 }
 bool neighbours(const ChannelRun& run) { return run.count == 1 || run.pitch == 1; }
 
+// Single lines are alike, whatever would be the next one's place.
+std::int64_t pitchOf(std::int64_t bytes, std::int64_t lines) { return lines > 1 ? bytes : 0; }
+
 }  // namespace
 
 std::vector<std::int64_t> offsetsOf(const IndexMap& map, std::size_t axis, std::int64_t first, std::int64_t count) {
@@ -41,16 +44,6 @@ std::vector<ChannelRun> channelRuns(const std::vector<std::int64_t>& offsets) {
   return runs;
 }
 
-Move ChannelMoves::matrix(MoveKind kind, Element from, Element to, std::int64_t rows, std::int64_t cols,
-                          std::int64_t srcPitch, std::int64_t dstPitch) const {
-  Move m = rowMove(kind, lanes_, cols, from, to, label_);
-  m.rows = rows;
-  const std::int64_t lines = kind == MoveKind::kTranspose ? cols : rows;
-  m.srcPitch = rows > 1 ? srcPitch : 0;
-  m.dstPitch = lines > 1 ? dstPitch : 0;
-  return m;
-}
-
 bool ChannelMoves::fillsRows(const std::vector<ChannelRun>& runs, std::int64_t width, const RowLine& line) {
   if (runs.size() != 1 || runs.front().first != 0) {
     std::int64_t all = 0;
@@ -66,17 +59,34 @@ void ChannelMoves::load(const std::vector<ChannelRun>& runs, std::int64_t width,
   const bool one = runs.size() == 1 && runs.front().first == 0;
   for (const ChannelRun& run : runs) {
     const std::int64_t from = (line.tensor + run.offset) * e, at = line.buffer + run.first * to;
-    if (neighbours(run) || turns(run, line)) {
-      Move m =
-          neighbours(run)
-              ? matrix(MoveKind::kCopy, tensor_, buffer_, line.count, run.count, line.tensorPitch * e, line.bufferPitch)
-              : matrix(MoveKind::kTranspose, tensor_, buffer_, run.count, line.count, run.pitch * e, line.bufferPitch);
-      if (one) m.padCols = width - run.count;
-      moves_.add(m, from, at);
-      continue;
+    const std::int64_t padding = one ? width - run.count : 0;
+    const auto copy = [&](std::int64_t channels, std::int64_t zeros) {
+      return Copy{.lanes = lanes_,
+                  .rows = line.count,
+                  .cols = channels,
+                  .srcPitch = pitchOf(line.tensorPitch * e, line.count),
+                  .dstPitch = pitchOf(line.bufferPitch, line.count),
+                  .padCols = zeros,
+                  .from = tensor_,
+                  .to = buffer_,
+                  .label = label_};
+    };
+    if (neighbours(run)) {
+      moves_.add(copy(run.count, padding), from, at);
+    } else if (turns(run, line)) {
+      moves_.add(Transpose{.lanes = lanes_,
+                           .rows = run.count,
+                           .cols = line.count,
+                           .srcPitch = pitchOf(run.pitch * e, run.count),
+                           .dstPitch = pitchOf(line.bufferPitch, line.count),
+                           .padCols = padding,
+                           .from = tensor_,
+                           .to = buffer_,
+                           .label = label_},
+                 from, at);
+    } else {
+      for (std::int64_t c = 0; c < run.count; ++c) moves_.add(copy(1, 0), from + c * run.pitch * e, at + c * to);
     }
-    const Move m = matrix(MoveKind::kCopy, tensor_, buffer_, line.count, 1, line.tensorPitch * e, line.bufferPitch);
-    for (std::int64_t c = 0; c < run.count; ++c) moves_.add(m, from + c * run.pitch * e, at + c * to);
   }
 }
 
@@ -84,16 +94,22 @@ void ChannelMoves::store(const std::vector<ChannelRun>& runs, const RowLine& lin
   const std::int64_t e = elementBytes(tensor_), from = elementBytes(buffer_);
   for (const ChannelRun& run : runs) {
     const std::int64_t to = (line.tensor + run.offset) * e, at = line.buffer + run.first * from;
+    Copy move{.lanes = lanes_,
+              .rows = line.count,
+              .cols = run.count,
+              .srcPitch = pitchOf(line.bufferPitch, line.count),
+              .dstPitch = pitchOf(line.tensorPitch * e, line.count),
+              .from = buffer_,
+              .to = tensor_,
+              .label = label_};
     if (neighbours(run)) {
-      moves_.add(
-          matrix(MoveKind::kCopy, buffer_, tensor_, line.count, run.count, line.bufferPitch, line.tensorPitch * e), at,
-          to);
+      moves_.add(move, at, to);
     } else if (turns(run, line) && run.pitch >= line.count) {
-      moves_.add(matrix(MoveKind::kTranspose, buffer_, tensor_, line.count, run.count, line.bufferPitch, run.pitch * e),
-                 at, to);
+      move.dstPitch = pitchOf(run.pitch * e, run.count);
+      moves_.add(turned(move), at, to);
     } else {
-      const Move m = matrix(MoveKind::kCopy, buffer_, tensor_, line.count, 1, line.bufferPitch, line.tensorPitch * e);
-      for (std::int64_t c = 0; c < run.count; ++c) moves_.add(m, at + c * from, to + c * run.pitch * e);
+      move.cols = 1;
+      for (std::int64_t c = 0; c < run.count; ++c) moves_.add(move, at + c * from, to + c * run.pitch * e);
     }
   }
 }
@@ -103,9 +119,13 @@ void ChannelMoves::accumulate(const std::vector<ChannelRun>& runs, const RowLine
   for (const ChannelRun& run : runs) {
     const std::int64_t to = (line.tensor + run.offset) * e, at = line.buffer + run.first * e;
     const bool whole = neighbours(run);
-    const Move m = matrix(MoveKind::kAccumulate, Element::kF32, Element::kF32, line.count, whole ? run.count : 1,
-                          line.bufferPitch, line.tensorPitch * e);
-    for (std::int64_t c = 0; c < (whole ? 1 : run.count); ++c) moves_.add(m, at + c * e, to + c * run.pitch * e);
+    const Accumulate add{.lanes = lanes_,
+                         .rows = line.count,
+                         .cols = whole ? run.count : 1,
+                         .srcPitch = pitchOf(line.bufferPitch, line.count),
+                         .dstPitch = pitchOf(line.tensorPitch * e, line.count),
+                         .label = label_};
+    for (std::int64_t c = 0; c < (whole ? 1 : run.count); ++c) moves_.add(add, at + c * e, to + c * run.pitch * e);
   }
 }
 

@@ -64,9 +64,6 @@ class ChannelMoves {
   }
 
  private:
-  Move matrix(MoveKind kind, Element from, Element to, std::int64_t rows, std::int64_t cols, std::int64_t srcPitch,
-              std::int64_t dstPitch) const;
-
   int lanes_;
   Element tensor_, buffer_;
   const char* label_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "algorithms/cube/core_units.h"
 #include "tiling/rounding.h"
 
 namespace cubejit {
@@ -51,7 +52,15 @@ CubeTensors tensorsOf(const CubeJob& job) {
   return tensorsOf(job, indexMap(job.problem, t.image), indexMap(job.problem, t.other));
 }
 
+void addCoreUnits(ProgramBuilder& b) {
+  std::vector<MachineUnit> units;
+  for (std::size_t u = 0; u < kCoreUnits.size(); ++u)
+    units.push_back({kCoreUnits[u], static_cast<int>(pipeOf(static_cast<CoreUnit>(u)))});
+  b.addUnits({kUnitPipes.begin(), kUnitPipes.end()}, std::move(units));
+}
+
 void addCoreBuffers(ProgramBuilder& b, const CubeJob& job, Buffer::Use kept, CubeBuffers& buffers) {
+  addCoreUnits(b);
   const Buffers& sizes = job.machine.buffers;
   const CubeWork& w = job.work;
   const CubeTile& tile = job.plan.cube().tile;

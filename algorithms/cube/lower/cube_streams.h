@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "algorithms/cube/job.h"
 #include "algorithms/kit/lower/builder.h"
 #include "codegen/tile/element.h"
 #include "cubejit/index_map.h"
 #include "cubejit/problem.h"
-#include "tiling/npu/cube_job.h"
 
 namespace cubejit {
 
@@ -37,7 +37,9 @@ struct PanelBytes {
 };
 /// Steps along k of a task's block, if what the cube reads in them fits the host's L2; else 1.
 std::int64_t panelsOfBlock(const CubeJob& job);
-/// Adds those of a core, which are of the chip's sizes. `kept`: of L1 and L0C, which blocks share.
+/// Names the units of a core in the program.
+void addCoreUnits(ProgramBuilder& b);
+/// Adds those of a core and its units; buffers are of the chip's sizes. `kept`: of L1 and L0C, which blocks share.
 void addCoreBuffers(ProgramBuilder& b, const CubeJob& job, Buffer::Use kept, CubeBuffers& buffers);
 
 /// Where the taps of one kernel depth lie in a tensor of weights.

@@ -153,20 +153,19 @@ class CastPhase {
     for (std::int64_t part = 0; part < parts_; ++part) {
       calls.issue(CoreUnit::kGmToUb);
       ListedMoves in;
-      Move m = rowMove(MoveKind::kCopy, lanes_, rows * c0, Element::kF32, Element::kF32, "gm_to_ub");
-      m.aOuterStep = piece.rows * c0 * 4;
-      m.cOuterStep = rows * c0 * 4;
-      in.addSegment(m, {0, 0, taps});
+      const ListSteps steps{piece.rows * c0 * 4, rows * c0 * 4};
+      in.addSegment(Copy{.lanes = lanes_, .rows = 1, .cols = rows * c0, .list = steps, .label = "gm_to_ub"},
+                    {0, 0, taps});
       in.emit(calls, "load_sums", {from_, from + part * sums_.bytes()}, {ub_, part > 0 ? other : 0});
       if (part == 0) continue;
       ListedMoves add;
       calls.issue(CoreUnit::kVector);
-      add.add(rowMove(MoveKind::kAccumulate, lanes_, elements, Element::kF32, Element::kF32, "add_part"), 0, 0);
+      add.add(Accumulate{.lanes = lanes_, .rows = 1, .cols = elements, .label = "add_part"}, 0, 0);
       add.emit(calls, "add", {ub_, other}, {ub_, 0});
     }
     ListedMoves cast;
     calls.issue(CoreUnit::kVector);
-    cast.add(rowMove(MoveKind::kCopy, lanes_, elements, Element::kF32, type_, "cast"), 0, 0);
+    cast.add(Copy{.lanes = lanes_, .rows = 1, .cols = elements, .to = type_, .label = "cast"}, 0, 0);
     cast.emit(calls, "cast", {ub_, 0}, {ub_, to});
     ChannelMoves out(lanes_, wordOf(e), wordOf(e), "ub_to_gm");
     for (const Line& line : piece.lines) {
@@ -224,8 +223,9 @@ void addZeroPhase(ProgramBuilder& b, const char* name, int buffer, std::int64_t 
       if (count == 0) continue;
       const Element element = wordOf(word);
       ListedMoves zero, out;
-      zero.add(rowMove(MoveKind::kZero, lanes, count, element, element, "zero"), 0, 0);
-      out.add(rowMove(MoveKind::kCopy, lanes, count, element, element, "ub_to_gm"), 0, 0);
+      zero.add(Fill{.lanes = lanes, .rows = 1, .cols = count, .element = element, .label = "zero"}, 0, 0);
+      out.add(Copy{.lanes = lanes, .rows = 1, .cols = count, .from = element, .to = element, .label = "ub_to_gm"}, 0,
+              0);
       calls.issue(CoreUnit::kVector);
       zero.emit(calls, "zero", {}, {strip, begin});
       calls.issue(CoreUnit::kUbToGm);

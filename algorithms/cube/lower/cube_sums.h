@@ -5,9 +5,9 @@
 
 #include <cstdint>
 
+#include "algorithms/cube/job.h"
 #include "algorithms/cube/lower/cube_streams.h"
 #include "algorithms/kit/lower/builder.h"
-#include "tiling/npu/cube_job.h"
 
 namespace cubejit {
 

@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "codegen/tile/listed_moves.h"
-
 namespace cubejit {
 
 void CallSequence::add(const char* name, StreamPlace a, StreamPlace b, StreamPlace c, const Variant& variant,
@@ -20,7 +18,7 @@ void CallSequence::add(const char* name, StreamPlace a, StreamPlace b, StreamPla
   call.variants = {variant};
   place.offset = {a.offset, b.offset, c.offset, 0};
   call.place = place;
-  call.unit = unit_;
+  call.unit = static_cast<int>(unit_);
   call.issues = std::exchange(issues_, false);
   nodes_.push_back(callNode(std::move(call)));
 }
@@ -31,20 +29,9 @@ void addWindow(Node& choice, CallSequence& calls) {
   choice.windows.push_back({first, static_cast<int>(choice.body.size())});
 }
 
-Move rowMove(MoveKind kind, int lanes, std::int64_t cols, Element from, Element to, const char* label) {
-  Move m;
-  m.kind = kind;
-  m.lanes = lanes;
-  m.rows = 1;
-  m.cols = cols;
-  m.from = from;
-  m.to = to;
-  m.label = label;
-  return m;
-}
-
-void ListedMoves::addSegment(const Move& matrix, const Segment& segment) {
-  if (segment.outer <= 0 || matrix.rows <= 0 || matrix.cols <= 0) return;
+void ListedMoves::addSegment(const ListedMove& matrix, const Segment& segment) {
+  const bool empty = std::visit([](const auto& m) { return m.rows <= 0 || m.cols <= 0; }, matrix);
+  if (segment.outer <= 0 || empty) return;
   const auto same = std::find_if(groups_.begin(), groups_.end(), [&](const Group& g) { return g.matrix == matrix; });
   Group& group = same == groups_.end() ? groups_.emplace_back(Group{matrix, {}}) : *same;
   group.segments.push_back(segment);
@@ -53,9 +40,9 @@ void ListedMoves::addSegment(const Move& matrix, const Segment& segment) {
 void ListedMoves::emit(CallSequence& calls, const char* name, StreamPlace from, StreamPlace to) {
   for (const Group& group : groups_) {
     ListedMatrices listed = listMatrices(group.matrix, group.segments);
-    const bool zero = listed.kernel.kind == MoveKind::kZero;
+    const bool zero = std::holds_alternative<Fill>(listed.kernel);
     Variant variant;
-    variant.kernel = calls.builder().addKernel(std::move(listed.kernel));
+    variant.kernel = calls.builder().addKernel(kernelOf(std::move(listed.kernel)));
     variant.list = calls.builder().addList(std::move(listed.list));
     calls.add(name, zero ? StreamPlace{} : StreamPlace{from.stream, from.offset + listed.a}, {},
               {to.stream, to.offset + listed.c}, variant);
@@ -65,7 +52,7 @@ void ListedMoves::emit(CallSequence& calls, const char* name, StreamPlace from, 
 
 void zeroBytes(CallSequence& calls, const char* name, int lanes, std::int64_t bytes, StreamPlace to) {
   ListedMoves moves;
-  moves.add(rowMove(MoveKind::kZero, lanes, bytes / 4, Element::kF32, Element::kF32, "zero"), 0, 0);
+  moves.add(Fill{.lanes = lanes, .rows = 1, .cols = bytes / 4, .label = "zero"}, 0, 0);
   moves.emit(calls, name, {}, to);
 }
 

@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "algorithms/cube/core_units.h"
 #include "algorithms/kit/lower/builder.h"
+#include "codegen/tile/listed_moves.h"
 
 namespace cubejit {
 
@@ -46,23 +48,20 @@ class CallSequence {
 /// Appends the calls to a choice's body, as one of its windows.
 void addWindow(Node& choice, CallSequence& calls);
 
-/// A matrix of one row.
-Move rowMove(MoveKind kind, int lanes, std::int64_t cols, Element from, Element to, const char* label);
-
 /// Matrices moved from one stream to another.
 class ListedMoves {
  public:
   /// A matrix from byte `a` to byte `c`. Matrices of the same kind that follow each other evenly are one segment.
-  void add(const Move& matrix, std::int64_t a, std::int64_t c) { addSegment(matrix, {a, c, 1}); }
-  /// As many as the segment says, aOuterStep and cOuterStep of `matrix` apart.
-  void addSegment(const Move& matrix, const Segment& segment);
+  void add(const ListedMove& matrix, std::int64_t a, std::int64_t c) { addSegment(matrix, {a, c, 1}); }
+  /// As many as the segment says, the steps of `matrix` apart.
+  void addSegment(const ListedMove& matrix, const Segment& segment);
 
   /// One call for each kind, in the order in which they were first added. Offsets of `from` and `to` count from the streams' beginnings.
   void emit(CallSequence& calls, const char* name, StreamPlace from, StreamPlace to);
 
  private:
   struct Group {
-    Move matrix;
+    ListedMove matrix;
     std::vector<Segment> segments;
   };
   std::vector<Group> groups_;

@@ -45,6 +45,7 @@ class BiasLowering {
     const int dy = b_.addTensor(TensorId::kDy, formatBytes(p_, TensorId::kDy));
     const int db = b_.addTensor(TensorId::kDb, formatBytes(p_, TensorId::kDb));
     const int ub = b_.addBuffer("UB", Buffer::Use::kPrivate, ubBytes_);
+    addCoreUnits(b_);
     b_.beginPhase("bias");
     from_ = b_.addStream("dy", dy);
     to_ = b_.addStream("db", db);
@@ -136,12 +137,12 @@ class BiasLowering {
       calls.issue(CoreUnit::kVector);
       if (widens()) {
         ListedMoves widen;
-        widen.add(rowMove(MoveKind::kCopy, lanes_, pixels * c0_, dy_, Element::kF32, "widen"), 0, 0);
+        widen.add(Copy{.lanes = lanes_, .rows = 1, .cols = pixels * c0_, .from = dy_, .label = "widen"}, 0, 0);
         widen.emit(calls, "widen", {ub_, 0}, {ub_, wide});
         calls.issue(CoreUnit::kVector);
       }
-      Move add = rowMove(MoveKind::kAccumulate, lanes_, c0_, Element::kF32, Element::kF32, "add_pixels");
-      add.aOuterStep = c0_ * 4;
+      const Accumulate add{
+          .lanes = lanes_, .rows = 1, .cols = c0_, .list = ListSteps{c0_ * 4, 0}, .label = "add_pixels"};
       ListedMoves sum;
       sum.addSegment(add, {0, 0, pixels});
       sum.emit(calls, "add", {ub_, widens() ? wide : 0}, {ub_, sums});
@@ -173,7 +174,7 @@ class BiasLowering {
   void store(const Channels& block, std::int64_t sums, std::int64_t results, CallSequence& calls) {
     ListedMoves cast;
     calls.issue(CoreUnit::kVector);
-    cast.add(rowMove(MoveKind::kCopy, lanes_, block.count, Element::kF32, db_, "cast"), 0, 0);
+    cast.add(Copy{.lanes = lanes_, .rows = 1, .cols = block.count, .to = db_, .label = "cast"}, 0, 0);
     cast.emit(calls, "cast", {ub_, sums}, {ub_, results});
     ChannelMoves out(lanes_, wordOf(elementBytes(db_)), wordOf(elementBytes(db_)), "ub_to_gm");
     out.store(block.out, {0, 0, 1, 1, 0});

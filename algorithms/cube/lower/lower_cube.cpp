@@ -9,13 +9,13 @@
 #include <map>
 #include <utility>
 
+#include "algorithms/cube/gradient_tasks.h"
 #include "algorithms/cube/lower/cube_sums.h"
 #include "algorithms/cube/lower/result_calls.h"
 #include "algorithms/cube/lower/task_axes.h"
 #include "algorithms/cube/lower/unit_calls.h"
 #include "algorithms/kit/lower/data_gradient.h"
 #include "codegen/tile/unit_flags.h"
-#include "tiling/npu/gradient_tasks.h"
 #include "tiling/rounding.h"
 
 namespace cubejit {

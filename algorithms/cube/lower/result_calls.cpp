@@ -13,11 +13,6 @@ namespace {
 
 constexpr std::int64_t kSide = 16, kRowBytes = kSide * 4;
 
-// A move of one row of f32.
-Move f32Row(MoveKind kind, int lanes, std::int64_t cols, const char* label) {
-  return rowMove(kind, lanes, cols, Element::kF32, Element::kF32, label);
-}
-
 // Calls out(first, count, from) for columns of a block whose sums lie at `from`: all, or, where there is no fixpipe, 16 at a time.
 template <class Out>
 void leaveL0c(const Machine& machine, const CubeStreams& s, std::int64_t rows, std::int64_t columns, std::int64_t l0c,
@@ -27,7 +22,7 @@ void leaveL0c(const Machine& machine, const CubeStreams& s, std::int64_t rows, s
   const std::int64_t held = roundUp(rows, kSide);
   for (std::int64_t n = 0; n < columns; n += kSide) {
     ListedMoves strip;
-    strip.add(f32Row(MoveKind::kCopy, lanes, held * kSide, "l0c_to_ub"), 0, 0);
+    strip.add(Copy{.lanes = lanes, .rows = 1, .cols = held * kSide, .label = "l0c_to_ub"}, 0, 0);
     strip.emit(calls, "load_ub", {s.l0c, l0c + n / kSide * held * kRowBytes}, {s.ub, 0});
     out(n, std::min(kSide, columns - n), StreamPlace{s.ub, 0});
   }
@@ -63,7 +58,7 @@ void ResultCalls::store(const CoreTask& task, const CubeBlock& block, std::int64
   if (!block.computed) {  // zeros in UB, 16 columns of them
     calls.issue(CoreUnit::kVector);
     ListedMoves zero;
-    zero.add(f32Row(MoveKind::kZero, lanes_, rows * kSide, "zero"), 0, 0);
+    zero.add(Fill{.lanes = lanes_, .rows = 1, .cols = rows * kSide, .label = "zero"}, 0, 0);
     zero.emit(calls, "zero", {}, {s_.ub, 0});
     calls.issue(CoreUnit::kUbToGm);
     return storeDx(task, block, 0, block.n, {s_.ub, 0}, 0, calls);
@@ -113,12 +108,14 @@ void ResultCalls::addDw(const CoreTask& task, const CubeBlock& block, std::int64
   ListedMoves moves;
   const std::int64_t units = ceilDiv(count, c0), held = roundUp(block.m, kSide);
   if (c0 == kSide && held == rows) {
-    moves.add(f32Row(MoveKind::kAccumulate, lanes_, units * rows * kSide, "fixpipe_add"), 0, base);
+    moves.add(Accumulate{.lanes = lanes_, .rows = 1, .cols = units * rows * kSide, .label = "fixpipe_add"}, 0, base);
   } else {
-    Move half = f32Row(MoveKind::kAccumulate, lanes_, c0, "fixpipe_add");
-    half.rows = std::min(held, rows);
-    half.srcPitch = kRowBytes;
-    half.dstPitch = c0 * 4;
+    const Accumulate half{.lanes = lanes_,
+                          .rows = std::min(held, rows),
+                          .cols = c0,
+                          .srcPitch = kRowBytes,
+                          .dstPitch = c0 * 4,
+                          .label = "fixpipe_add"};
     for (std::int64_t u = 0; u < units; ++u)
       moves.add(half, u * c0 / kSide * held * kRowBytes + u * c0 % kSide * 4, base + u * unitBytes);
   }

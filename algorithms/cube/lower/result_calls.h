@@ -4,11 +4,11 @@
 // way of UB, 16 columns at a time.
 #pragma once
 
+#include "algorithms/cube/block_stream.h"
 #include "algorithms/cube/lower/cube_streams.h"
 #include "algorithms/cube/lower/cube_sums.h"
 #include "algorithms/cube/lower/listed_moves.h"
 #include "algorithms/lower_task.h"
-#include "tiling/npu/block_stream.h"
 
 namespace cubejit {
 

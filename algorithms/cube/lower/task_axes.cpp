@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <map>
 
-#include "tiling/npu/block_stream.h"
-#include "tiling/npu/cube_rules.h"
-#include "tiling/npu/gradient_tasks.h"
+#include "algorithms/cube/block_stream.h"
+#include "algorithms/cube/gradient_tasks.h"
+#include "algorithms/cube/rules.h"
 #include "tiling/rounding.h"
 
 namespace cubejit {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/cube/job.h"
 #include "algorithms/cube/lower/task_keys.h"
 #include "cubejit/result.h"
-#include "tiling/npu/cube_job.h"
 
 namespace cubejit {
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "tiling/npu/block_stream.h"
+#include "algorithms/cube/block_stream.h"
 #include "tiling/rounding.h"
 
 namespace cubejit {

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "algorithms/cube/job.h"
 #include "algorithms/cube/lower/cube_streams.h"
 #include "algorithms/cube/lower/cube_sums.h"
-#include "tiling/npu/cube_job.h"
 
 namespace cubejit {
 

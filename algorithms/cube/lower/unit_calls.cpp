@@ -156,25 +156,24 @@ void UnitCalls::spell(const UnitInstruction& instruction, CallSequence& calls) {
 }
 
 // Runs one after the other, each 32 bytes behind the last.
-Move UnitCalls::copyRuns(std::int64_t fromPitch) const {
-  Move m = rowMove(MoveKind::kCopy, lanes_, kRun / 4, Element::kF32, Element::kF32, "runs");
-  m.aOuterStep = fromPitch;
-  m.cOuterStep = kRun;
-  return m;
+Copy UnitCalls::copyRuns(std::int64_t fromPitch) const {
+  return {.lanes = lanes_, .rows = 1, .cols = kRun / 4, .list = ListSteps{fromPitch, kRun}, .label = "runs"};
 }
-Move UnitCalls::zeroRuns() const {
-  Move m = rowMove(MoveKind::kZero, lanes_, kRun / 4, Element::kF32, Element::kF32, "zero_runs");
-  m.cOuterStep = kRun;
-  return m;
+Fill UnitCalls::zeroRuns() const {
+  return {.lanes = lanes_, .rows = 1, .cols = kRun / 4, .list = ListSteps{0, kRun}, .label = "zero_runs"};
 }
 
 // Runs turned: c0 rows of `runs` elements, filled up to runs.
-Move UnitCalls::turnRuns(std::int64_t runs) const {
-  Move m = rowMove(MoveKind::kTranspose, lanes_, w_.c0, word_, word_, "turn");
-  m.rows = runs;
-  m.srcPitch = m.dstPitch = kRun;
-  m.padCols = w_.c0 - runs;
-  return m;
+Transpose UnitCalls::turnRuns(std::int64_t runs) const {
+  return {.lanes = lanes_,
+          .rows = runs,
+          .cols = w_.c0,
+          .srcPitch = kRun,
+          .dstPitch = kRun,
+          .padCols = w_.c0 - runs,
+          .from = word_,
+          .to = word_,
+          .label = "turn"};
 }
 
 // What the unit's tap sees of pixels, run by run from byte `to` on; each 16 of them `fractalPitch` bytes behind the last.
@@ -184,13 +183,14 @@ void UnitCalls::gather(const Unfold& i, std::int64_t unit, std::int64_t to, std:
   const std::int64_t tap = unit % w_.tapsHw, block = unit / w_.tapsHw - i.piece.blocks.begin;
   const std::int64_t kh = tap / w_.kernel.w * w_.dilation.h, kw = tap % w_.kernel.w * w_.dilation.w;
   const std::int64_t stepW = w_.spread ? 1 : w_.stride.w;
-  const Move copy = copyRuns(stepW * kRun), none = zeroRuns();
+  const Copy copy = copyRuns(stepW * kRun);
+  const Fill none = zeroRuns();
   // Positions [begin, end) of the pixels, piece by piece of a fractal.
-  const auto each = [&](std::int64_t begin, std::int64_t end, const Move& move, std::int64_t from) {
+  const auto each = [&](std::int64_t begin, std::int64_t end, const auto& move, std::int64_t from) {
     while (begin < end) {
       const std::int64_t here = std::min(end - begin, kSide - begin % kSide);
       moves.addSegment(move, {from, to + begin / kSide * fractalPitch + begin % kSide * kRun, here});
-      from += here * move.aOuterStep;
+      from += here * move.list->a;
       begin += here;
     }
   };
@@ -367,9 +367,14 @@ Element UnitCalls::wordTo() const {
 void UnitCalls::readA(const Mmad& i, const std::vector<RowClass>& classes, std::int64_t to, CallSequence& calls) const {
   const std::int64_t words = this->words(), m = i.m1 * kSide;
   const bool whole = std::ssize(classes.front().rows) == m;
-  Move a = rowMove(MoveKind::kCopy, lanes_, whole ? kSide * words : words, wordFrom(), wordTo(), "read_l0a");
-  a.aOuterStep = whole ? kFractal : w_.stride.w * kRun;  // neighbours along k1, or of a class
-  a.cOuterStep = (whole ? m : w_.stride.w) * words * 4;
+  const Copy a{.lanes = lanes_,
+               .rows = 1,
+               .cols = whole ? kSide * words : words,
+               .from = wordFrom(),
+               .to = wordTo(),
+               // neighbours along k1, or of a class
+               .list = ListSteps{whole ? kFractal : w_.stride.w * kRun, (whole ? m : w_.stride.w) * words * 4},
+               .label = "read_l0a"};
   ListedMoves read;
   for (std::int64_t r = 0; whole && r < i.m1; ++r)
     read.addSegment(a, {r * i.k1 * kFractal, r * kSide * words * 4, i.k1});
@@ -386,12 +391,15 @@ void UnitCalls::readA(const Mmad& i, const std::vector<RowClass>& classes, std::
 
 void UnitCalls::readB(const Mmad& i, std::int64_t to, CallSequence& calls) const {
   const std::int64_t words = this->words(), fractal = kSide * words * 4;
-  Move b = rowMove(MoveKind::kTranspose, lanes_, words, wordFrom(), wordTo(), "read_l0b");
-  b.rows = kSide;
-  b.srcPitch = kRun;
-  b.dstPitch = kSide * 4;
-  b.aOuterStep = i.n1 * kFractal;
-  b.cOuterStep = fractal;
+  const Transpose b{.lanes = lanes_,
+                    .rows = kSide,
+                    .cols = words,
+                    .srcPitch = kRun,
+                    .dstPitch = kSide * 4,
+                    .from = wordFrom(),
+                    .to = wordTo(),
+                    .list = ListSteps{i.n1 * kFractal, fractal},
+                    .label = "read_l0b"};
   ListedMoves read;
   for (std::int64_t n = 0; n < i.n1; ++n) read.addSegment(b, {n * kFractal, n * i.k1 * fractal, i.k1});
   read.emit(calls, "read_l0b", {s_.l0b, i.l0b}, {s_.bWords, to});

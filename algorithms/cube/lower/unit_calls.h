@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides which kernel calls a unit instruction is. Leaves which instructions there are to tiling/npu/block_stream.
+// Decides which kernel calls a unit instruction is. Leaves which instructions there are to algorithms/cube/block_stream.
 #pragma once
 
 #include <map>
@@ -9,9 +9,9 @@
 #include "algorithms/cube/lower/channel_runs.h"
 #include "algorithms/cube/lower/cube_streams.h"
 #include "algorithms/cube/lower/listed_moves.h"
+#include "algorithms/cube/unit_program.h"
 #include "algorithms/lower.h"
 #include "cubejit/host_isa.h"
-#include "tiling/npu/unit_program.h"
 
 namespace cubejit {
 
@@ -58,9 +58,9 @@ class UnitCalls {
 
   void gather(const Unfold& i, std::int64_t unit, std::int64_t to, std::int64_t fractalPitch, ListedMoves& moves) const;
   std::vector<std::int64_t> channelOffsets(bool image, std::int64_t block) const;
-  Move copyRuns(std::int64_t fromPitch) const;
-  Move zeroRuns() const;
-  Move turnRuns(std::int64_t runs) const;
+  Copy copyRuns(std::int64_t fromPitch) const;
+  Fill zeroRuns() const;
+  Transpose turnRuns(std::int64_t runs) const;
   // Rows of A that see the image by the same taps.
   struct RowClass {
     std::vector<std::int64_t> rows;

@@ -133,7 +133,7 @@ class Lowering {
       loops.insert(plan_.order == IterateOrder::kChannelsOuter ? loops.begin() : loops.end() - 1, blocks);
     std::vector<Node> blockBody;
     if (plan_.bufferC && g_.hasGaps) {
-      Move zero{MoveKind::kZero, lanes_, 1, panelCBytes_ / 4, 0, 0, 0, false, "zero_panel"};
+      const Fill zero{.lanes = lanes_, .rows = 1, .cols = panelCBytes_ / 4, .label = "zero_panel"};
       blockBody.push_back(
           callNode(Call{"zero", dx_.stream, -1, dx_.stream, {}, {Variant{b_.addKernel(zero), -1, false}}}));
     }
@@ -423,7 +423,7 @@ class Lowering {
     if (plan_.streamingStore && width % lanes_ == 0) {
       contract.streamingStore = true;
       contract.prefetchResults = false;  // lines that are not to be in a cache
-      contract.label += "_nt";
+      contract.label.text += "_nt";
       twins.streaming = b_.addKernel(std::move(contract));
     }
     kernels_.emplace_back(std::make_pair(lens, width), twins);

@@ -359,7 +359,7 @@ class Lowering {
     contract.prefetchResults = direct_ && plan_.prefetchResults;
     contract.addsToC = true;
     contract.copiesB = source == VectorSource::kCopied;
-    if (contract.copiesB) contract.label += "_copy";
+    if (contract.copiesB) contract.label.text += "_copy";
     if (source == VectorSource::kCopies) contract = readingCopies(contract);
     contract.sets = accumulatorSets(contract, machine_);
     kernels_.push_back(KernelKey{taps, rows, width, source, b_.addKernel(std::move(contract))});

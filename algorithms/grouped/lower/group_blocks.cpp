@@ -65,12 +65,12 @@ void addWeightMoves(ProgramBuilder& b, const GroupLanes& s, const GroupWeights& 
       if (i < groups) {
         const std::int64_t width = touch ? groups * s.vectorChannels : s.vectorChannels;
         const bool last = touch || i + 1 == groups;
-        Move move{MoveKind::kTranspose, s.lanes, rows.count, width,          rows.packed,
-                  vectorPitch,          0,       false,      "unpack_groups"};
-        if (copies) {
-          move.kind = MoveKind::kCopy;
-          move.dstPitch = rows.ordered;
-        }
+        Copy move{.lanes = s.lanes,
+                  .rows = rows.count,
+                  .cols = width,
+                  .srcPitch = rows.packed,
+                  .dstPitch = copies ? rows.ordered : vectorPitch,
+                  .label = "unpack_groups"};
         if (pack) {
           std::swap(move.srcPitch, move.dstPitch);
           if (!copies) std::swap(move.rows, move.cols);
@@ -81,7 +81,7 @@ void addWeightMoves(ProgramBuilder& b, const GroupLanes& s, const GroupWeights& 
             move.pairPitch = w.pairPitch;
           }
         }
-        variant.kernel = b.addKernel(std::move(move));
+        variant.kernel = copies ? b.addKernel(std::move(move)) : b.addKernel(turned(move));
       }
       call.variants.push_back(variant);
     }

@@ -75,10 +75,6 @@ AxisStep partOf(const AxisStep& run, std::int64_t from, std::int64_t to) {
   return part;
 }
 
-const std::string& labelOf(const Kernel& kernel) {
-  return std::visit([](const auto& k) -> const std::string& { return k.label; }, kernel);
-}
-
 // Number of the first step of each run, and of the one behind the last.
 std::vector<std::int64_t> firstsOf(const Axis& axis) {
   std::vector<std::int64_t> firsts{0};
@@ -168,6 +164,11 @@ void ProgramBuilder::movePhasesToFront(std::size_t first) {
               program_.phases.end());
 }
 
+void ProgramBuilder::addUnits(std::vector<std::string> queues, std::vector<MachineUnit> units) {
+  program_.queues = std::move(queues);
+  program_.units = std::move(units);
+}
+
 int ProgramBuilder::addBuffer(std::string name, Buffer::Use use, std::int64_t bytes) {
   program_.buffers.push_back(Buffer{std::move(name), use, bytes, {}});
   return static_cast<int>(program_.buffers.size()) - 1;
@@ -181,8 +182,11 @@ int ProgramBuilder::addTensor(TensorId tensor, std::int64_t bytes) {
 
 int ProgramBuilder::addKernel(Kernel kernel) {
   constexpr std::int64_t kMostPairBytes = std::int64_t{1} << 30;  // beside displacements of rows
-  if (const auto* move = std::get_if<Move>(&kernel))
-    limitWork(std::abs(static_cast<double>(move->pairPitch)), kMostPairBytes, "bytes between the members of a pair");
+  const auto pairPitch = std::visit(
+      overloaded{[](const OneOf<Copy, Transpose> auto& k) { return k.pairPitch; },
+                 [](const OneOf<Contract, Fill, Accumulate, LaneSums, Map> auto&) { return std::int64_t{0}; }},
+      kernel);
+  limitWork(std::abs(static_cast<double>(pairPitch)), kMostPairBytes, "bytes between the members of a pair");
   std::vector<int>& same = kernelsByLabel_[labelOf(kernel)];
   for (int index : same) {
     if (program_.kernels[static_cast<std::size_t>(index)] == kernel) return index;

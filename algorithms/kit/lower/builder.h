@@ -31,6 +31,8 @@ class ProgramBuilder {
   explicit ProgramBuilder(TileProgram program);
 
   int addBuffer(std::string name, Buffer::Use use, std::int64_t bytes);
+  /// Units that calls are instructions of, and the queues in which they wait.
+  void addUnits(std::vector<std::string> queues, std::vector<MachineUnit> units);
   /// An input or output by the name of the convolution's tensor; weights are kept.
   int addTensor(TensorId tensor, std::int64_t bytes);
   Buffer& bufferAt(int buffer) { return program_.buffers[static_cast<std::size_t>(buffer)]; }

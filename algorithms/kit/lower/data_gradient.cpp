@@ -49,9 +49,12 @@ void addZeroPhase(ProgramBuilder& b, int buffer, std::int64_t bytes, int lanes) 
   const int axis = b.addAxis("piece", 2);
   Call call{"zero", dst, -1, dst, {axis}, {Variant{}, Variant{}}};
   const auto zero = [&](std::int64_t count, int cls) {
-    Move move{MoveKind::kZero, lanes, 1, count, count * size, count * size, 0, false, "zero_" + std::to_string(count)};
-    move.from = move.to = element;
-    call.variants[static_cast<std::size_t>(cls)].kernel = b.addKernel(move);
+    call.variants[static_cast<std::size_t>(cls)].kernel = b.addKernel(Fill{.lanes = lanes,
+                                                                           .rows = 1,
+                                                                           .cols = count,
+                                                                           .dstPitch = count * size,
+                                                                           .element = element,
+                                                                           .label = "zero_" + std::to_string(count)});
   };
   for (std::int64_t i = 0; i + block <= elements; i += block) b.addStep(axis, {{dst, i * size}}, 0);
   if (elements >= block) zero(block, 0);

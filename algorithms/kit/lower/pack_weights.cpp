@@ -21,7 +21,7 @@ WeightMoves movesOf(const DataGradient& g, const PackedWeights& p) {
 bool rowsAtOnce(const WeightMoves& moves) { return moves.matrix != WeightMatrix::kTaps; }
 
 // What a move does to the elements: HF32 weights are rounded, pairs take the next reduction channel along.
-void setElements(Move& move, const DataGradient& g, const PackedWeights& p) {
+void setElements(Copy& move, const DataGradient& g, const PackedWeights& p) {
   const bool rounds = g.weightElement == Element::kHf32 || g.weightElement == Element::kHf32Low;
   move.from = rounds ? Element::kF32 : g.weightElement;
   move.to = rounds ? g.weightElement : Element::kF32;
@@ -32,7 +32,7 @@ void setElements(Move& move, const DataGradient& g, const PackedWeights& p) {
 }
 
 // Pairs whose members are neighbours in w are words already.
-void setWords(Move& move, const DataGradient& g, const PackedWeights& p) {
+void setWords(Copy& move, const DataGradient& g, const PackedWeights& p) {
   setElements(move, g, p);
   if (p.pairs) move.from = Element::kF32;
   move.pairPitch = 0;
@@ -90,12 +90,15 @@ Call packCall(ProgramBuilder& b, const DataGradient& g, const PackedWeights& p, 
       call.variants.emplace_back();
       if (width == 0 || (cls == 0 && p.channels < p.width) || (!alone && p.whole() == 0)) continue;
       const std::int64_t rows = alone ? 1 : atOnce;
-      Move move{MoveKind::kTranspose, p.lanes,         width, moves.taps.count, g.wResult,
-                moves.taps.packed,    p.width - width, false, "pack_w"};
-      if (moves.matrix == WeightMatrix::kLanes) {
-        move =
-            Move{MoveKind::kCopy, p.lanes, rows, width, p.step(g), p.reducedPitch(g), p.width - width, false, "pack_w"};
-      } else if (moves.matrix == WeightMatrix::kRows) {
+      const bool copies = moves.matrix == WeightMatrix::kLanes;
+      Copy move{.lanes = p.lanes,
+                .rows = copies ? rows : width,
+                .cols = copies ? width : moves.taps.count,
+                .srcPitch = copies ? p.step(g) : g.wResult,
+                .dstPitch = copies ? p.reducedPitch(g) : moves.taps.packed,
+                .padCols = p.width - width,
+                .label = "pack_w"};
+      if (moves.matrix == WeightMatrix::kRows) {
         move.cols = rows;
         move.dstPitch = p.reducedPitch(g);
       }
@@ -105,7 +108,7 @@ Call packCall(ProgramBuilder& b, const DataGradient& g, const PackedWeights& p, 
         setElements(move, g, p);
       if (alone) move.pairPitch = 0;
       move.prefetchAhead = prefetchAhead;
-      call.variants.back().kernel = b.addKernel(move);
+      call.variants.back().kernel = copies ? b.addKernel(move) : b.addKernel(turned(move));
     }
   }
   return call;
@@ -193,10 +196,14 @@ void addPackInputPhase(ProgramBuilder& b, const DataGradient& g, const PackedWei
   for (int tail = 0; tail < 2; ++tail) {
     const std::int64_t rows = tail == 1 ? reduced % lanes : std::min<std::int64_t>(lanes, reduced / lanes * lanes);
     if (rows == 0) continue;
-    Move move{MoveKind::kTranspose, p.lanes,      rows,  moves.taps.count, p.step(g),
-              moves.taps.packed,    lanes - rows, false, "pack_w"};
+    Copy move{.lanes = p.lanes,
+              .rows = rows,
+              .cols = moves.taps.count,
+              .srcPitch = p.step(g),
+              .dstPitch = moves.taps.packed,
+              .padCols = lanes - rows,
+              .label = "pack_w"};
     if (copies) {
-      move.kind = MoveKind::kCopy;
       std::swap(move.rows, move.cols);
       move.srcPitch = moves.taps.ordered;
     } else if (turns) {
@@ -207,7 +214,7 @@ void addPackInputPhase(ProgramBuilder& b, const DataGradient& g, const PackedWei
       setWords(move, g, p);
     else
       setElements(move, g, p);
-    call.variants[static_cast<std::size_t>(tail)].kernel = b.addKernel(move);
+    call.variants[static_cast<std::size_t>(tail)].kernel = copies ? b.addKernel(move) : b.addKernel(turned(move));
   }
   std::vector<int> loops = tapLoops(b, moves, src, dst);
   if (!turns) loops.push_back(b.addUniformAxis("n", g.result.channels, {{src, g.wResult}, {dst, tapBytes}}));

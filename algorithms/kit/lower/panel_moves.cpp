@@ -33,15 +33,13 @@ std::vector<ChannelPiece> channelPieces(const TensorView& t, std::int64_t channe
   return pieces;
 }
 
-Move loadMove(const TensorView& t, const ChannelPiece& piece, const PanelMove& m) {
-  Move move;
-  move.label = "load_panel";
-  move.lanes = m.lanes;
-  move.dstPitch = m.panelPitch;
-  move.kind = transposed(t) ? MoveKind::kTranspose : MoveKind::kCopy;
-  move.rows = transposed(t) ? piece.channels : m.pixels;
-  move.cols = transposed(t) ? m.pixels : piece.channels;
-  move.srcPitch = transposed(t) ? t.cStride : t.wStride;
+Kernel loadMove(const TensorView& t, const ChannelPiece& piece, const PanelMove& m) {
+  Copy move{.lanes = m.lanes,
+            .rows = transposed(t) ? piece.channels : m.pixels,
+            .cols = transposed(t) ? m.pixels : piece.channels,
+            .srcPitch = transposed(t) ? t.cStride : t.wStride,
+            .dstPitch = m.panelPitch,
+            .label = "load_panel"};
   switch (m.elements) {
     case PanelElements::kWide:
       move.from = storedElement(t.dtype);
@@ -74,21 +72,19 @@ Move loadMove(const TensorView& t, const ChannelPiece& piece, const PanelMove& m
       }
       break;
   }
-  return move;
+  return transposed(t) ? Kernel(turned(move)) : Kernel(move);
 }
 
-Move storeMove(const TensorView& t, const ChannelPiece& piece, const PanelMove& m) {
-  Move move;
-  move.label = "store_panel";
-  move.lanes = m.lanes;
-  move.srcPitch = m.panelPitch;
-  move.to = storedElement(t.dtype);
-  move.kind = transposed(t) ? MoveKind::kTranspose : MoveKind::kCopy;
-  move.rows = m.pixels;
-  move.cols = piece.channels;
-  move.dstPitch = transposed(t) ? t.cStride : t.wStride;
-  move.padCols = piece.missing;
-  return move;
+Kernel storeMove(const TensorView& t, const ChannelPiece& piece, const PanelMove& m) {
+  const Copy move{.lanes = m.lanes,
+                  .rows = m.pixels,
+                  .cols = piece.channels,
+                  .srcPitch = m.panelPitch,
+                  .dstPitch = transposed(t) ? t.cStride : t.wStride,
+                  .padCols = piece.missing,
+                  .to = storedElement(t.dtype),
+                  .label = "store_panel"};
+  return transposed(t) ? Kernel(turned(move)) : Kernel(move);
 }
 
 }  // namespace cubejit

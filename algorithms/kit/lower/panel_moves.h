@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "algorithms/kit/conv_view.h"
-#include "codegen/tile/move.h"
+#include "codegen/tile/program.h"
 
 namespace cubejit {
 
@@ -40,8 +40,8 @@ struct PanelMove {
   std::int64_t wordSpacing =
       1;  ///< kPixelPairs: pixels from a word's first member to the next word's; see pixel_pairs.h
 };
-Move loadMove(const TensorView& t, const ChannelPiece& piece, const PanelMove& m);
+Kernel loadMove(const TensorView& t, const ChannelPiece& piece, const PanelMove& m);
 /// From a panel of f32 to the tensor; what is missing in its last block becomes zero.
-Move storeMove(const TensorView& t, const ChannelPiece& piece, const PanelMove& m);
+Kernel storeMove(const TensorView& t, const ChannelPiece& piece, const PanelMove& m);
 
 }  // namespace cubejit

@@ -40,14 +40,15 @@ Unpacked unpacked(const WeightsScratch& s, std::int64_t rows) {
 }
 
 // `width` lanes of a matrix.
-Move unpackMove(const WeightsScratch& s, const Unpacked& u, std::int64_t width) {
-  Move move{MoveKind::kTranspose, s.lanes, u.matrix.count, width, u.matrix.packed, s.dwLane(), 0, false, "unpack_w"};
-  if (u.copies) {
-    move.kind = MoveKind::kCopy;
-    move.dstPitch = u.matrix.ordered;
-  }
-  move.to = s.dwElement;
-  return move;
+Kernel unpackMove(const WeightsScratch& s, const Unpacked& u, std::int64_t width) {
+  const Copy move{.lanes = s.lanes,
+                  .rows = u.matrix.count,
+                  .cols = width,
+                  .srcPitch = u.matrix.packed,
+                  .dstPitch = u.copies ? u.matrix.ordered : s.dwLane(),
+                  .to = s.dwElement,
+                  .label = "unpack_w"};
+  return u.copies ? Kernel(move) : Kernel(turned(move));
 }
 
 std::vector<Node> inLoops(ProgramBuilder& b, const Unpacked& u, UnpackStreams streams, std::vector<Node> body) {
@@ -92,7 +93,8 @@ std::vector<std::int64_t> addGroups(ProgramBuilder& b, const AddedParts& added, 
     b.phase().axes[static_cast<std::size_t>(split)].windows = std::move(windows);
     b.phase().parallelAxes = {group, piece};
   }
-  Move add{MoveKind::kAccumulate, added.lanes, 1, bytes / 4, bytes, bytes, 0, false, "combine"};
+  const Accumulate add{
+      .lanes = added.lanes, .rows = 1, .cols = bytes / 4, .srcPitch = bytes, .dstPitch = bytes, .label = "combine"};
   Call call{"combine", src, -1, dst, {}, {Variant{b.addKernel(add), -1, false}}};
   b.phase().body = nest({split}, {callNode(std::move(call))});
   b.phase().workCycles = static_cast<double>(added.bytes * (parts - groups)) / 16.0;

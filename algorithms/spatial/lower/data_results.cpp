@@ -60,17 +60,14 @@ class Leaving {
 
   std::int64_t from(const Piece& piece) const { return piece.firstPhase * r_.blockRows * r_.rowPitch + piece.from * 4; }
 
-  Move transposed(std::int64_t rows, std::int64_t rowPitch, const Piece& piece) const {
-    Move move;
-    move.kind = MoveKind::kTranspose;
-    move.lanes = r_.lanes;
-    move.rows = rows;
-    move.cols = piece.count;
-    move.srcPitch = rowPitch;
-    move.dstPitch = r_.resultStep * r_.result->wStride;
-    move.label = "interleave";
-    move.to = written();
-    return move;
+  Transpose transposed(std::int64_t rows, std::int64_t rowPitch, const Piece& piece) const {
+    return {.lanes = r_.lanes,
+            .rows = rows,
+            .cols = piece.count,
+            .srcPitch = rowPitch,
+            .dstPitch = r_.resultStep * r_.result->wStride,
+            .to = written(),
+            .label = "interleave"};
   }
 
   // Plain: a [phase][j] matrix of each channel becomes [j][phase], which is the tensor's row.

@@ -80,7 +80,12 @@ class Lowering {
                         {dst, shape_.slotOf(0, 0, s) + static_cast<std::int64_t>(p) * plan_.registerChannels * 4}});
       }
     }
-    Move move{MoveKind::kCopy, shape_.lanes, shape_.reduced, 1, g_.wReduced, shape_.rowsPacked * 4, 0, false, "pack_w"};
+    const Copy move{.lanes = shape_.lanes,
+                    .rows = shape_.reduced,
+                    .cols = 1,
+                    .srcPitch = g_.wReduced,
+                    .dstPitch = shape_.rowsPacked * 4,
+                    .label = "pack_w"};
     b_.phase().parallelAxes = {groups, channels};
     b_.phase().body =
         nest({kd, kh, kw}, {callNode(Call{"pack", src, -1, dst, {}, {Variant{b_.addKernel(move), -1, false}}})});
@@ -203,15 +208,15 @@ class Lowering {
     const int row = b_.addAxis("row_in", static_cast<int>(rows));
     for (std::int64_t i = 0; i < rows; ++i)
       b_.addStep(row, {{dy_.tensor, i * g_.operand.hStride}, {dy_.panel, i * dy_.pitch.h}}, static_cast<int>(i));
-    const std::int64_t pitch = dy_.pitch.c.each;
-    Move move{
-        MoveKind::kTranspose, shape_.lanes, g_.operand.extent.w, shape_.reduced, g_.operand.wStride, pitch, 0, false,
-        "load_panel"};
-    if (!g_.operand.channelsLast)
-      move = Move{MoveKind::kCopy, shape_.lanes, shape_.reduced, g_.operand.extent.w, g_.operand.cStride, pitch, 0,
-                  false,           "load_panel"};
-    move.from = elementOf(g_.operand.dtype);
-    const int kernel = b_.addKernel(move);
+    const bool turns = g_.operand.channelsLast;
+    const Copy move{.lanes = shape_.lanes,
+                    .rows = turns ? g_.operand.extent.w : shape_.reduced,
+                    .cols = turns ? shape_.reduced : g_.operand.extent.w,
+                    .srcPitch = turns ? g_.operand.wStride : g_.operand.cStride,
+                    .dstPitch = dy_.pitch.c.each,
+                    .from = elementOf(g_.operand.dtype),
+                    .label = "load_panel"};
+    const int kernel = turns ? b_.addKernel(turned(move)) : b_.addKernel(move);
     Call call{"load_panel", dy_.tensor, -1, dy_.panel, {cacheAxis[0], cacheAxis[1], plane, row}, {}};
     limitWork(static_cast<double>(axes_[0].cacheClasses) * axes_[1].cacheClasses * static_cast<double>(planes) *
                   static_cast<double>(rows),

@@ -114,15 +114,8 @@ class Lowering {
     const int rows = b_.addAxis("sums", 2);
     Call call{"sum", acc, -1, out, {rows}, {}};
     const auto kernelOf = [&](std::int64_t count) {
-      Move move;
-      move.kind = MoveKind::kLaneSums;
-      move.lanes = lanes_;
-      move.rows = count;
-      move.cols = lanes_;
-      move.srcPitch = inLanes(4);
-      move.dstPitch = 4;
-      move.label = "sum_lanes";
-      return Variant{count > 0 ? b_.addKernel(move) : -1, -1, false};
+      const LaneSums sum{.lanes = lanes_, .rows = count, .srcPitch = inLanes(4), .label = "sum_lanes"};
+      return Variant{count > 0 ? b_.addKernel(sum) : -1, -1, false};
     };
     for (std::int64_t at = 0; at < sums; at += kSumsOfTask)
       b_.addStep(rows, {{acc, inLanes(at * 4)}, {out, at * 4}}, at + kSumsOfTask <= sums ? 0 : 1);

@@ -9,7 +9,7 @@
 #include "cubejit_ascendc/chip.h"
 #include "cubejit_ascendc/kernel_kind.h"
 #include "cubejit_ascendc/last_error.h"
-#include "runtime/json_machine.h"
+#include "runtime/text/json_machine.h"
 
 namespace cubejit::ascendc {
 namespace {

@@ -12,8 +12,8 @@
 
 #include "cubejit_ascendc/core.h"
 #include "cubejit_ascendc/launch.h"
-#include "runtime/core_barrier.h"
-#include "runtime/kernel_core.h"
+#include "runtime/cores/core_barrier.h"
+#include "runtime/cores/kernel_core.h"
 
 namespace cubejit::ascendc {
 

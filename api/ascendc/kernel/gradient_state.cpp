@@ -10,12 +10,12 @@
 #include <type_traits>
 #include <utility>
 
+#include "algorithms/cube/rules.h"
 #include "api/ascendc/kernel/global_access.h"
 #include "api/ascendc/kernel/store_sums.h"
 #include "api/ascendc/kernel/write_log.h"
 #include "api/ascendc/tiling_values.h"
 #include "cubejit_ascendc/tiling_request.h"
-#include "tiling/npu/cube_rules.h"
 
 namespace cubejit::ascendc {
 namespace {
@@ -65,7 +65,7 @@ template <class T>
 std::vector<std::string> GradientOnCore::State::rulesOf(const T& tiling, const Machine& machine) const {
   std::vector<std::string> broken = checkTiling(tiling, machine);
   if (isUnfilled(tiling)) return broken;
-  if (broken.empty() && machine.npu.step(types_.operand) == nullptr) {  // tilings do not tell f16 from bf16
+  if (broken.empty() && machine.npu.cube.product(types_.operand) == nullptr) {  // tilings do not tell f16 from bf16
     Problem typed = problemOf(tiling);
     typed.dtype = types_.operand;
     broken = checkChip(typed, types_.pass, machine);

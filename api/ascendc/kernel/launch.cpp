@@ -13,10 +13,10 @@
 #include "cubejit/machines.h"
 #include "cubejit_ascendc/chip.h"
 #include "cubejit_ascendc/last_error.h"
-#include "runtime/core_threads.h"
-#include "runtime/environment.h"
-#include "runtime/json_machine.h"
-#include "tiling/npu/rule_lines.h"
+#include "runtime/cores/core_threads.h"
+#include "runtime/face/environment.h"
+#include "runtime/text/json_machine.h"
+#include "tiling/rule_lines.h"
 
 namespace cubejit::ascendc {
 namespace {
@@ -105,7 +105,6 @@ Options optionsOfCores(const Environment& environment, const Machine& machine, c
   options.machine = machine;
   options.forwardCopies = launch.fast;
   options.sanitize = launch.sanitize;
-  if (launch.scalarModels) options.backend = BackendKind::kTileInterpreter;
   return options;
 }
 
@@ -113,7 +112,7 @@ Result<LaunchReport> runAll(const LaunchOptions& options, const Environment& env
                             const std::vector<GlobalMemory>& memory, const std::function<void()>& body) {
   const Result<Machine> machine = machineOf(options);
   if (!machine.ok()) return failure(machine.error().code, machine.error().message);
-  if (!machine->isNpu())
+  if (!machine->isEmulated())
     return failure(ErrorCode::kUnsupported, machine->name + " has no cube; name a chip of `cubejit targets`");
   WriteLog writes(memory, options.sanitize);
   Launch launch;

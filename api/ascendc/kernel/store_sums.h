@@ -6,7 +6,7 @@
 
 #include "api/ascendc/kernel/group_mask.h"
 #include "api/ascendc/kernel/placement.h"
-#include "runtime/kernel_core.h"
+#include "runtime/cores/kernel_core.h"
 
 namespace cubejit::ascendc {
 

@@ -16,12 +16,12 @@ enum class AscendFamily : std::uint8_t { kAscend310, k1001, k2002, k2201, k3002,
 
 inline Machine ascendFamily(AscendFamily family) {
   constexpr std::int64_t kKib = 1024;
-  const CubeStep f16{DType::kF16, {16, 16, 16}, 1}, bf16{DType::kBf16, {16, 16, 16}, 1};
-  const CubeStep hf32{DType::kHf32, {16, 8, 16}, 1}, hf32Low{DType::kHf32Low, {16, 8, 16}, 1};
+  const MatrixProduct f16{DType::kF16, {16, 16, 16}, 1}, bf16{DType::kBf16, {16, 16, 16}, 1};
+  const MatrixProduct hf32{DType::kHf32, {16, 8, 16}, 1}, hf32Low{DType::kHf32Low, {16, 8, 16}, 1};
   Machine m;
   m.buffers.l0aBytes = m.buffers.l0bBytes = 64 * kKib;
   m.npu.vectorBytes = 128;
-  m.npu.cubes = {f16};
+  m.npu.cube.products = {f16};
   m.npu.limits = {63,  63,  255,
                   255, 255, 255};  // TBE operators: stride 1..63, dilation and dilated kernel 1..255, pad 0..255
   switch (family) {
@@ -54,7 +54,7 @@ inline Machine ascendFamily(AscendFamily family) {
       m.npu.product = "Atlas A2 and A3";
       m.npu.architecture = 2201;
       m.npu.fixpipe = true;
-      m.npu.cubes = {f16, bf16, {DType::kF32, {16, 8, 16}, 2}, hf32};
+      m.npu.cube.products = {f16, bf16, {DType::kF32, {16, 8, 16}, 2}, hf32};
       m.buffers.l0cBytes = 128 * kKib;
       m.buffers.l1Bytes = 512 * kKib;
       m.buffers.ubBytes = 192 * kKib;
@@ -79,7 +79,7 @@ inline Machine ascendFamily(AscendFamily family) {
       m.npu.product = "Ascend 950 and 350";
       m.npu.architecture = 3510;
       m.npu.fixpipe = true;
-      m.npu.cubes = {f16, bf16, {DType::kF32, {16, 8, 16}, 8}, hf32Low};
+      m.npu.cube.products = {f16, bf16, {DType::kF32, {16, 8, 16}, 8}, hf32Low};
       m.buffers.l0cBytes = 256 * kKib;
       m.buffers.l1Bytes = 512 * kKib;
       m.buffers.ubBytes = 248 * kKib;

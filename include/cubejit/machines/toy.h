@@ -22,10 +22,10 @@ inline Machine toyMachine() {
   m.npu.mhz = 1000;
   m.npu.vectorBytes = 128;
   m.npu.fixpipe = true;
-  m.npu.cubes = {{DType::kF16, {16, 16, 16}, 1},
-                 {DType::kBf16, {16, 16, 16}, 1},
-                 {DType::kF32, {16, 8, 16}, 2},
-                 {DType::kHf32, {16, 8, 16}, 1}};
+  m.npu.cube.products = {{DType::kF16, {16, 16, 16}, 1},
+                         {DType::kBf16, {16, 16, 16}, 1},
+                         {DType::kF32, {16, 8, 16}, 2},
+                         {DType::kHf32, {16, 8, 16}, 1}};
   m.npu.paths = {16, 16, 64, 64, 256, 128, 64, 64, 128, 64, 16};
   m.npu.limits = {63, 255, 255, 255, 255, 511};
   return m;

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "algorithms/bias/bias.h"
-#include "runtime/json_problem.h"
-#include "runtime/problem_text.h"
+#include "runtime/text/json_problem.h"
+#include "runtime/text/problem_text.h"
 #include "runtime/verify/verify_problem.h"
 #include "tests/support/operands.h"
 

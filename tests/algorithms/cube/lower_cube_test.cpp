@@ -15,9 +15,10 @@
 #include "cubejit/emulation.h"
 #include "cubejit/machines.h"
 #include "cubejit/npu.h"
-#include "runtime/load_programs.h"
+#include "runtime/loader/load_programs.h"
 #include "runtime/verify/random_problem.h"
 #include "tests/support/cases.h"
+#include "tests/support/unit_models/run_units.h"
 #include "tiling/legal_plans.h"
 
 namespace cubejit {
@@ -75,13 +76,8 @@ std::string difference(const Problem& p, Pass pass, const Machine& chip, const T
   request.problem = p;
   request.pass = pass;
   request.machine = chip;
-  request.scalarModels = true;
   request.plan = plan;
-  auto emulation = Emulation::create(request);
-  if (!emulation.ok()) return "units: " + emulation.error().message;
-  EmulationRun one;
-  one.threads = 1;
-  if (const auto ran = (*emulation)->run(units.tensors(), one); !ran.ok()) return "units: " + ran.error().message;
+  if (const Status ran = runUnits(request, units.tensors()); !ran.ok()) return "units: " + ran.error().message;
 
   const Machine host = detectHost(runnableIsas().front());
   auto tile = lower(*job, host.isa.lanes());
@@ -109,7 +105,7 @@ TEST(LowerCube, RandomProblems) {
   std::vector<Machine> chips;
   for (const std::string& name : machineNames()) {
     const Machine machine = *machineByName(name);
-    if (machine.isNpu()) chips.push_back(machine);
+    if (machine.isEmulated()) chips.push_back(machine);
   }
   int compared = 0;
   constexpr int problems = casesOf(300);
@@ -117,7 +113,7 @@ TEST(LowerCube, RandomProblems) {
     const Machine& chip = chips[random() % chips.size()];
     Problem p = randomProblem(random, 2e5);
     p.batch = std::max<std::int64_t>(1, p.batch);
-    p.dtype = chip.npu.cubes[random() % chip.npu.cubes.size()].operand;
+    p.dtype = chip.npu.cube.products[random() % chip.npu.cube.products.size()].operand;
     if (i % 2 == 0) randomFormats(random, p, false, true);
     for (const Pass pass : {Pass::kDx, Pass::kDw}) {
       const auto planned = planOnNpu(p, pass, chip);

@@ -7,8 +7,8 @@
 
 #include <random>
 
-#include "algorithms/kit/lower/forward_names.h"
 #include "algorithms/lower.h"
+#include "algorithms/transforms/forward_names.h"
 #include "cubejit/index_map.h"
 #include "runtime/verify/random_problem.h"
 #include "tests/support/verify_plan.h"

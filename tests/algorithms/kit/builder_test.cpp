@@ -15,11 +15,7 @@ namespace {
 
 TEST(ProgramBuilder, StoresEqualKernelsAndListsOnce) {
   ProgramBuilder b("p");
-  Move zero;
-  zero.kind = MoveKind::kZero;
-  zero.rows = zero.cols = 4;
-  Move wider = zero;
-  wider.cols = 5;
+  const Fill zero{.rows = 4, .cols = 4}, wider{.rows = 4, .cols = 5};
   EXPECT_EQ(b.addKernel(zero), 0);
   EXPECT_EQ(b.addKernel(wider), 1);
   EXPECT_EQ(b.addKernel(zero), 0);

@@ -7,7 +7,7 @@
 #include <memory>
 #include <random>
 
-#include "runtime/problem_text.h"
+#include "runtime/text/problem_text.h"
 #include "runtime/verify/agree.h"
 #include "runtime/verify/random_problem.h"
 #include "runtime/verify/verify_problem.h"

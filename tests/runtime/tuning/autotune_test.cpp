@@ -9,7 +9,7 @@
 #include <map>
 #include <set>
 
-#include "runtime/json_record.h"
+#include "runtime/tuning/json_record.h"
 #include "tests/support/fake_lab.h"
 #include "tests/support/host.h"
 #include "tests/support/plan_fields.h"

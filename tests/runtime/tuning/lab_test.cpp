@@ -9,8 +9,8 @@
 #include <fstream>
 
 #include "cubejit/machines/toy.h"
-#include "runtime/json_record.h"
 #include "runtime/tuning/child_lab.h"
+#include "runtime/tuning/json_record.h"
 #include "runtime/tuning/local_lab.h"
 #include "runtime/tuning/search_space.h"
 #include "runtime/tuning/serve_lab.h"

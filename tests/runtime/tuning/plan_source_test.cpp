@@ -10,8 +10,8 @@
 #include <fstream>
 
 #include "cubejit/machines/toy.h"
-#include "runtime/json_record.h"
-#include "runtime/llvm_component.h"
+#include "runtime/loader/llvm_component.h"
+#include "runtime/tuning/json_record.h"
 #include "runtime/tuning/pins.h"
 #include "runtime/tuning/search_space.h"
 #include "runtime/tuning/store.h"

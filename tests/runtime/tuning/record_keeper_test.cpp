@@ -8,7 +8,7 @@
 
 #include <fstream>
 
-#include "runtime/json_record.h"
+#include "runtime/tuning/json_record.h"
 #include "tests/support/tuning_cases.h"
 
 namespace cubejit {

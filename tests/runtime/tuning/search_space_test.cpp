@@ -7,7 +7,7 @@
 
 #include <set>
 
-#include "runtime/json_record.h"
+#include "runtime/tuning/json_record.h"
 #include "runtime/verify/random_problem.h"
 #include "runtime/verify/verify_problem.h"
 #include "tests/support/host.h"

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <random>
 
-#include "runtime/json_record.h"
+#include "runtime/tuning/json_record.h"
 #include "runtime/tuning/pins.h"
 #include "runtime/verify/random_problem.h"
 #include "tests/support/tuning_cases.h"

@@ -14,7 +14,7 @@
 #include <csignal>
 #include <fstream>
 
-#include "runtime/json_record.h"
+#include "runtime/tuning/json_record.h"
 #include "runtime/tuning/store_file.h"
 #include "tests/support/tuning_cases.h"
 

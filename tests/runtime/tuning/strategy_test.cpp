@@ -7,7 +7,7 @@
 
 #include <set>
 
-#include "runtime/json_record.h"
+#include "runtime/tuning/json_record.h"
 #include "tests/support/host.h"
 #include "tests/support/tuning_cases.h"
 

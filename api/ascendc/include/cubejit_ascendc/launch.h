@@ -42,7 +42,6 @@ GlobalMemory globalMemory(std::vector<T>& elements) {
 struct LaunchOptions {
   std::string soc;                 ///< a name of `cubejit targets`, or a family's; empty: see chipOf()
   std::optional<Machine> machine;  ///< of the caller's own, instead of `soc`
-  bool scalarModels = false;       ///< kernels run as plain loops instead of generated code: slow, the same bits
   std::int64_t blocks = 0;  ///< GetBlockNum(); 0 = one for each core of the chip. More than there are cores take turns
   int hostThreads =
       0;  ///< cores that run at once; 0 = all. 1 = one after the other, in order, which also fixes the order of sums

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "algorithms/cube/footprint.h"
 #include "api/ascendc/kernel/group_mask.h"
 #include "api/ascendc/tiling_values.h"
 #include "cubejit/cubejit.h"
@@ -12,7 +13,6 @@
 #include "cubejit/npu.h"
 #include "tests/support/ascend_dw_kernel.h"
 #include "tests/support/ascend_dx_kernel.h"
-#include "tiling/npu/cube_footprint.h"
 
 namespace cubejit {
 namespace {

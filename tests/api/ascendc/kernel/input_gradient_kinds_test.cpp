@@ -158,20 +158,20 @@ TEST(InputGradientKinds, BaseBlocksOfWholeC0) {
   expectRight<float, ConvFormat::NDC1HWC0>(odd(), run);
 }
 
-// The units' generated code and their scalar models leave the same bits, and count the same.
-TEST(InputGradientKinds, ScalarModelsLeaveTheSameBits) {
+// A core's generated code and its interpreted program leave the same bits, and count the same.
+TEST(InputGradientKinds, InterpretedProgramsLeaveTheSameBits) {
   SmallInputGradient s;
   std::vector<half> results[2];
   CoreCounts counts[2];
   for (half& h : s.weight) h = half(static_cast<float>(h) * 0.37F);  // sums that are rounded
-  for (const bool scalar : {false, true}) {
+  for (const bool interpreted : {false, true}) {
+    if (interpreted) setenv("CUBEJIT_BACKEND", "tile_interpreter", 1);
     std::fill(s.gradInput.begin(), s.gradInput.end(), half(0.0F));
-    ascendc::LaunchOptions options;
-    options.scalarModels = scalar;
-    const auto report = s.launch(options);
+    const auto report = s.launch(ascendc::LaunchOptions{});
+    unsetenv("CUBEJIT_BACKEND");
     ASSERT_TRUE(report.ok()) << report.error().message;
-    results[scalar ? 1 : 0] = s.gradInput;
-    counts[scalar ? 1 : 0] = report->cores[0].counts;
+    results[interpreted ? 1 : 0] = s.gradInput;
+    counts[interpreted ? 1 : 0] = report->cores[0].counts;
   }
   for (std::size_t i = 0; i < results[0].size(); ++i) ASSERT_EQ(results[0][i].bits(), results[1][i].bits()) << i;
   EXPECT_GT(counts[0].cubeSteps, 0);

@@ -17,7 +17,7 @@
 #include "cubejit/cubejit.h"
 #include "cubejit/describe_counts.h"
 #include "cubejit/machines.h"
-#include "runtime/environment.h"
+#include "runtime/face/environment.h"
 #include "tests/support/ascend_dx_kernel.h"
 #include "tests/support/most_held.h"
 

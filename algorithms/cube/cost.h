@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides what a plan costs on an NPU: the slowest core, or memory. Leaves the time of a task to task_times, and which tasks a core
+// has to core_shares.
+#pragma once
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "algorithms/cube/task_times.h"
+#include "algorithms/cube/work.h"
+#include "cubejit/machine.h"
+#include "cubejit/plan.h"
+
+namespace cubejit {
+
+struct CubeCost {
+  double totalCycles = 0;  ///< of the slowest core, or of memory if that is slower: what plans are compared by
+  double slowestCore = 0;
+  double meanCore = 0;      ///< over all cores of the chip: what perfect balance would take
+  double memoryCycles = 0;  ///< the chip's memory, all cores together
+  double memoryBytes = 0;   ///< that it moves
+  TaskTimes sums;           ///< over all tasks
+  std::int64_t tasks = 0;
+  bool exact = true;  ///< false: only `totalCycles`, a lower bound that already exceeds `limit`
+};
+
+/// The cost of a legal plan. Stops early, with a lower bound, once it must exceed `limit`.
+CubeCost cubeCost(const CubeWork& work, const TilingPlan& plan, const Machine& machine,
+                  double limit = std::numeric_limits<double>::infinity());
+
+/// A lower bound of the cost of a plan and of all that differ from it in steps and buffers of L1 alone; what exceeds `limit` may be
+/// less than the bound. They need not fit.
+double leastCost(const CubeWork& work, const TilingPlan& plan, const Machine& machine, double limit);
+
+/// Cycles of each core, in order. Precondition: the plan is legal.
+std::vector<double> coreCycles(const CubeWork& work, const TilingPlan& plan, const Machine& machine);
+
+/// "cube", "l1_to_l0", "gm_to_l1", "l0c_to_gm", "memory" or "fill": the pipe that takes the longest.
+std::string boundOf(const CubeCost& cost);
+
+}  // namespace cubejit

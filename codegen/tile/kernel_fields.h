@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the words that stand for the fields of tile instructions, once for who prints and who parses. A field that has its default is
+// left out; a flag is its word alone.
+#pragma once
+
+#include <iterator>
+#include <tuple>
+#include <variant>
+
+#include "codegen/tile/program.h"
+
+namespace cubejit {
+
+/// Which instruction it is, in the order of Kernel's alternatives.
+inline constexpr const char* kKernelWords[] = {"contract",   "copy",      "transpose", "fill",
+                                               "accumulate", "lane_sums", "map"};
+static_assert(std::size(kKernelWords) == std::variant_size_v<Kernel>);
+
+/// A word, and the field it stands for in those instructions that have it: Get can be called with no others.
+template <class Get>
+struct KernelField {
+  const char* word;
+  Get get;
+};
+template <class Get>
+KernelField(const char*, Get) -> KernelField<Get>;
+
+#define CUBEJIT_FIELD(word, field)                               \
+  KernelField {                                                  \
+    word, [](auto& k) -> decltype((k.field)) { return k.field; } \
+  }
+inline constexpr auto kKernelFields = std::make_tuple(
+    CUBEJIT_FIELD("lanes", lanes), CUBEJIT_FIELD("rows", rows), CUBEJIT_FIELD("cols", cols),
+    CUBEJIT_FIELD("zeros", zeros), CUBEJIT_FIELD("from", from), CUBEJIT_FIELD("to", to),
+    CUBEJIT_FIELD("element", element), CUBEJIT_FIELD("src_pitch", srcPitch), CUBEJIT_FIELD("dst_pitch", dstPitch),
+    CUBEJIT_FIELD("pad_cols", padCols), CUBEJIT_FIELD("pair_pitch", pairPitch), CUBEJIT_FIELD("pairs_cut", pairsCut),
+    CUBEJIT_FIELD("list", list), CUBEJIT_FIELD("prefetch_ahead", prefetchAhead), CUBEJIT_FIELD("sets", sets),
+    CUBEJIT_FIELD("dot_products", dotProducts), CUBEJIT_FIELD("vectors_a", vectorsA),
+    CUBEJIT_FIELD("vectors_b", vectorsB), CUBEJIT_FIELD("pair_pitch_b", pairPitchB),
+    CUBEJIT_FIELD("adds_to_c", addsToC), CUBEJIT_FIELD("copies_b", copiesB), CUBEJIT_FIELD("backward", backward),
+    CUBEJIT_FIELD("result", result), CUBEJIT_FIELD("streaming_store", streamingStore),
+    CUBEJIT_FIELD("prefetch_results", prefetchResults), CUBEJIT_FIELD("bias_row", biasRow),
+    CUBEJIT_FIELD("bias_column", biasColumn), CUBEJIT_FIELD("bias", post.bias), CUBEJIT_FIELD("add", post.add),
+    CUBEJIT_FIELD("activation", post.activation), CUBEJIT_FIELD("alpha", post.alpha), CUBEJIT_FIELD("beta", post.beta));
+#undef CUBEJIT_FIELD
+
+/// Words of types that are enumerations; every value up to the last has one.
+inline constexpr int kElements = static_cast<int>(Element::kBf16Flushed) + 1;
+inline constexpr int kActivations = static_cast<int>(Activation::kClip) + 1;
+
+}  // namespace cubejit

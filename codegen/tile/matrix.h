@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides what the matrices of tile instructions look like in memory.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "codegen/tile/program.h"
+
+namespace cubejit {
+
+/// `lines` of contiguous elements, `pitch` bytes apart.
+struct MatrixLines {
+  std::int64_t lines = 0, columns = 0, pitch = 0, element = 4;
+  bool empty() const { return lines <= 0 || columns <= 0; }
+  std::int64_t lineBytes() const { return columns * element; }
+};
+
+/// The matrix that an instruction reads through A. Pairs are read at their first members; see secondMembers().
+MatrixLines sourceOf(const OneOf<Copy, Transpose> auto& m) {
+  return {m.rows, m.cols, m.srcPitch, elementBytes(m.from)};
+}
+inline MatrixLines sourceOf(const Fill&) { return {}; }
+inline MatrixLines sourceOf(const Accumulate& m) { return {m.rows, m.cols, m.srcPitch, 4}; }
+inline MatrixLines sourceOf(const LaneSums& m) { return {m.rows, m.lanes, m.srcPitch, 4}; }
+inline MatrixLines sourceOf(const Map& m) { return {m.zeros ? 0 : m.rows, m.cols, m.srcPitch, elementBytes(m.from)}; }
+
+/// The one that it writes through C, with its padding. A pair becomes one 32-bit word.
+MatrixLines targetOf(const OneOf<Copy, Map> auto& m) {
+  return {m.rows, m.cols + m.padCols, m.dstPitch, elementBytes(m.to)};
+}
+inline MatrixLines targetOf(const Transpose& m) { return {m.cols, m.rows + m.padCols, m.dstPitch, elementBytes(m.to)}; }
+inline MatrixLines targetOf(const Fill& m) { return {m.rows, m.cols, m.dstPitch, elementBytes(m.element)}; }
+inline MatrixLines targetOf(const Accumulate& m) { return {m.rows, m.cols, m.dstPitch, 4}; }
+inline MatrixLines targetOf(const LaneSums& m) { return {1, m.rows, 0, 4}; }
+
+/// The members of pairs that are read `pairPitch` behind those of the source.
+inline MatrixLines secondMembers(const Copy& m) {
+  return m.pairPitch == 0 ? MatrixLines{} : MatrixLines{m.rows - m.pairsCut, m.cols, m.srcPitch, elementBytes(m.from)};
+}
+inline MatrixLines secondMembers(const Transpose& m) {
+  return m.pairPitch == 0 ? MatrixLines{} : MatrixLines{m.rows, m.cols - m.pairsCut, m.srcPitch, elementBytes(m.from)};
+}
+
+/// The steps of the list that it takes, if it takes one.
+std::optional<ListSteps> listSteps(const OneOf<Copy, Transpose, Fill, Accumulate> auto& m) { return m.list; }
+std::optional<ListSteps> listSteps(const OneOf<LaneSums, Map> auto&) { return std::nullopt; }
+
+}  // namespace cubejit

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how matrices are gone through row by row: loops over whole vectors, then what is left of a row, then its padding.
+// Leaves what is done with a vector to the instructions.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <utility>
+
+#include "codegen/tile/matrix.h"
+#include "codegen/units/matrix_code.h"
+
+namespace cubejit {
+
+struct Rows {
+  int lanes = 16;
+  std::int64_t rows = 0, cols = 0;
+  std::int64_t srcPitch = 0, dstPitch = 0;
+  std::int64_t in = 4, out = 4;  ///< bytes of an element of the source, of the destination
+  std::int64_t padCols = 0;
+  bool padsAtOnce = false;  ///< vectors are zero in lanes that do not exist: padding can be stored with them
+  bool readsD = false;
+  std::int64_t dRow = 0, dColumn = 0;  ///< bytes from row to row, element to element
+
+  bool dense() const { return dstPitch == cols * out && padCols == 0 && srcPitch == cols * in; }
+  /// The first, or the last, so many of its rows; one if they follow each other.
+  Rows some(std::int64_t count) const {
+    Rows part = *this;
+    part.rows = dense() ? 1 : count;
+    part.cols = dense() ? cols * count : cols;
+    return part;
+  }
+};
+Rows rowsOf(const OneOf<Copy, Fill, Accumulate, Map> auto& m) {
+  const MatrixLines from = sourceOf(m), to = targetOf(m);
+  return {.lanes = m.lanes,
+          .rows = m.rows,
+          .cols = m.cols,
+          .srcPitch = from.pitch,
+          .dstPitch = to.pitch,
+          .in = from.element,
+          .out = to.element,
+          .padCols = to.columns - m.cols};
+}
+
+class RowCode {
+ public:
+  using Scalar = MatrixCode::Scalar;
+  using At = MatrixCode::At;
+  /// One vector: of the lanes that exist in the source, and those to store.
+  using VectorCode = std::function<void(At src, At dst, At d, LaneRange exist, LaneRange stored)>;
+
+  RowCode(MatrixCode& code, VectorCode vector) : code_(code), vector_(std::move(vector)) {}
+
+  VectorProgram run(const std::optional<ListSteps>& list, const Rows& m) {
+    return code_.run(list, [&] { reserveMasks(m); }, [&] { all(m); });
+  }
+  void reserveMasks(const Rows& m) { code_.reserveMasks({m.cols, m.rows, m.padCols, m.cols + m.padCols}); }
+
+  /// From where the row cursors are.
+  void all(const Rows& m) {
+    if (m.rows <= 0 || m.cols <= 0) return;
+    if (m.readsD) code_.a.arg(kRowD, ArgSlot::kD);
+    const std::int64_t vectors = m.cols / m.lanes, perRow = vectors + 2;
+    std::int64_t unroll = std::clamp<std::int64_t>(12 / std::max<std::int64_t>(1, perRow), 1, m.rows);
+    if (m.srcPitch * unroll > kReach || m.dstPitch * unroll > kReach) unroll = 1;
+    const bool far = vectors > kUnrolledVectors;
+    const auto rows = [&](std::int64_t count) {
+      for (std::int64_t r = 0; r < count; ++r)
+        far ? longRow(m) : row(m, {kRowSrc, r * m.srcPitch}, {kRowDst, r * m.dstPitch}, {kRowD, r * m.dRow});
+      step(m, kRowD, count * m.dRow);
+    };
+    code_.repeat(kRows, m.rows / unroll, kRowSrc, unroll * m.srcPitch, kRowDst, unroll * m.dstPitch,
+                 [&] { rows(unroll); });
+    rows(m.rows % unroll);
+  }
+
+ private:
+  using enum MatrixCode::Scalar;
+  static constexpr Scalar kRowD = MatrixCode::kRowD, kBlockD = MatrixCode::kBlockD;
+  static constexpr std::int64_t kReach = std::numeric_limits<std::int32_t>::max() / 2, kUnrolledVectors = 16;
+
+  // Moves a cursor over d on.
+  void step(const Rows& m, Scalar cursor, std::int64_t bytes) {
+    if (m.readsD) code_.a.addImm(cursor, cursor, bytes);
+  }
+
+  void row(const Rows& m, At src, At dst, At d) {
+    const std::int64_t whole = m.cols / m.lanes;
+    vectors(m, src, dst, d, whole);
+    const std::int64_t c = whole * m.lanes;
+    src.disp += c * m.in;
+    dst.disp += c * m.out;
+    d.disp += c * m.dColumn;
+    tail(m, src, dst, d, m.cols - c);
+  }
+
+  void vectors(const Rows& m, const At& src, const At& dst, const At& d, std::int64_t count) {
+    for (std::int64_t c = 0; c < count * m.lanes; c += m.lanes)
+      vector_({src.base, src.disp + c * m.in}, {dst.base, dst.disp + c * m.out}, {d.base, d.disp + c * m.dColumn}, {},
+              {});
+  }
+
+  // The vectors of a row eight at a time.
+  void longRow(const Rows& m) {
+    const std::int64_t eight = 8 * m.lanes, count = m.cols / eight;
+    code_.a.copy(kBlockSrc, kRowSrc);
+    code_.a.copy(kBlockDst, kRowDst);
+    if (m.readsD) code_.a.copy(kBlockD, kRowD);
+    code_.repeat(kBlocks, count, kBlockSrc, eight * m.in, kBlockDst, eight * m.out, [&] {
+      vectors(m, {kBlockSrc, 0}, {kBlockDst, 0}, {kBlockD, 0}, 8);
+      step(m, kBlockD, eight * m.dColumn);
+    });
+    Rows rest = m;
+    rest.cols = m.cols - count * eight;
+    row(rest, {kBlockSrc, 0}, {kBlockDst, 0}, {kBlockD, 0});
+  }
+
+  // What is left of a row: `count` elements (fewer than a vector), then the padding.
+  void tail(const Rows& m, const At& src, const At& dst, const At& d, std::int64_t count) {
+    std::int64_t written = 0;
+    const std::int64_t all = count + m.padCols;
+    if (count > 0) {
+      written = m.padsAtOnce ? std::min<std::int64_t>(m.lanes, all) : count;
+      vector_(src, dst, d, code_.lanesOf(count), code_.lanesOf(written));
+    }
+    for (; written < all; written += m.lanes) {
+      const int r = code_.next();
+      code_.a.zero(r);
+      code_.storeZeros(r, m.out, {dst.base, dst.disp + written * m.out}, code_.lanesOf(all - written));
+    }
+  }
+
+  MatrixCode& code_;
+  const VectorCode vector_;
+};
+
+}  // namespace cubejit

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides what a session remembers: executables by problem and passes, generated once even if many threads ask at once,
+// the least recently used dropped first. Failures are not remembered.
+#include <algorithm>
+#include <cmath>
+#include <future>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "algorithms/lower.h"
+#include "cubejit/float_mode.h"
+#include "cubejit/index_map.h"
+#include "runtime/diagnose/follow.h"
+#include "runtime/diagnose/report.h"
+#include "runtime/diagnose/verbose.h"
+#include "runtime/host/fork.h"
+#include "runtime/host/threads.h"
+#include "runtime/loader/backends.h"
+#include "runtime/pipeline/compile.h"
+#include "runtime/pipeline/plan_call.h"
+#include "runtime/pipeline/problem_key.h"
+#include "runtime/text/problem_text.h"
+#include "runtime/tuning/known_plans.h"
+#include "runtime/tuning/plan_source.h"
+#include "tiling/check_problem.h"
+#include "tiling/no_throw.h"
+#include "tiling/planner.h"
+
+namespace cubejit {
+
+namespace {
+
+using Compiled = Result<std::shared_ptr<const Executable>>;
+using Told = std::shared_ptr<const Compiled>;
+
+// The rules that numbers of options break, one a line: faces that read text have ranges of their own, a struct has none.
+std::string brokenRules(const Options& o) {
+  std::string broken;
+  const auto require = [&](bool holds, const char* name, const auto& value, const char* rule) {
+    if (!holds)
+      broken += (broken.empty() ? "" : "\n") + ("Options::" + std::string(name)) + " = " + std::to_string(value) +
+                " must be " + rule;
+  };
+  require(o.threads >= 0, "threads", o.threads, "at least 0; 0 is as many as the process may use");
+  require(o.memLimit >= 0, "memLimit", o.memLimit, "at least 0, in bytes; 0 is no limit");
+  require(o.codeBudget >= 1, "codeBudget", o.codeBudget, "at least 1, in bytes");
+  require(o.wakeCycles >= 0, "wakeCycles", o.wakeCycles, "at least 0, in core cycles");
+  require(o.tuneSeconds > 0 && std::isfinite(o.tuneSeconds), "tuneSeconds", o.tuneSeconds, "more than 0, and finite");
+  return broken;
+}
+
+template <class State>
+std::unique_ptr<State> made(Options&& options) noexcept {
+  const FloatScope environment;
+  try {
+    return std::make_unique<State>(std::move(options));
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+}  // namespace
+
+struct Session::State {
+  struct Entry {
+    std::shared_future<Told> result;
+    std::list<std::string>::iterator used;  ///< place in `recent`
+    std::uint64_t generation = 0;           ///< tells this entry from a later one under the same key
+    bool ready = false;
+    std::size_t codeBytes = 0;
+  };
+
+  explicit State(Options o)
+      : options(std::move(o)), machine(machineFor(options)), fork(mutex, [this] { forgetUnfinished(); }) {
+    auto diagnostics = diagnosticsOf(options.diagnostics);
+    if (diagnostics.ok())
+      options.diagnostics = *diagnostics;
+    else
+      refusal = diagnostics.error();
+    if (const std::string broken = brokenRules(options); !broken.empty())
+      refusal = Error{ErrorCode::kInvalidProblem, Stage::kProblem, broken};
+  }
+
+  // The lock is held in all functions from here to finish().
+  using Place = std::unordered_map<std::string, Entry>::iterator;
+  Place drop(Place entry) {
+    statistics.codeBytes -= entry->second.codeBytes;
+    recent.erase(entry->second.used);
+    return entries.erase(entry);
+  }
+
+  void evictBeyondCapacity() {
+    while (entries.size() > std::max<std::size_t>(1, options.cacheCapacity)) {
+      drop(entries.find(recent.back()));
+      ++statistics.evictions;
+    }
+  }
+
+  // In a forked child nobody finishes what another thread was generating.
+  void forgetUnfinished() {
+    for (auto entry = entries.begin(); entry != entries.end();)
+      entry = entry->second.ready ? std::next(entry) : drop(entry);
+  }
+
+  void finish(const std::string& key, std::uint64_t generation, const Compiled& compiled) {
+    const auto entry = entries.find(key);
+    if (entry == entries.end() || entry->second.generation != generation) return;
+    if (!compiled.ok()) {
+      drop(entry);
+      return;
+    }
+    entry->second.ready = true;
+    for (const auto& part : compiled.value()->state().parts) {
+      for (const Code& code : part->codes) entry->second.codeBytes += code.bytes.size();
+    }
+    statistics.codeBytes += entry->second.codeBytes;
+  }
+
+  Compiled findOrGenerate(const Problem& problem, PassMask passes, WeightsUse weights);
+  /// Checked, with plans that are known.
+  Result<SourcedRequest> sourcedRequest(const CompileRequest& request) const;
+  Compiled generate(const CompileRequest& request) const;
+
+  // What the cache did with a key; the problem as text is only made if somebody wants to read it.
+  void logCache(const char* event, const Problem& problem, PassMask passes) const {
+    if (!logs(options.diagnostics, Topic::kCache)) return;
+    std::string asked;
+    for (const Pass g : kPasses) {
+      if (passes.has(g)) asked += (asked.empty() ? "" : ",") + std::string(toString(g));
+    }
+    logEvent(options.diagnostics, Topic::kCache, toFlags(problem), {{"event", event}, {"gradients", asked}});
+  }
+
+  Options options;
+  std::optional<Error> refusal;  ///< what the environment or the options say wrongly
+  Machine machine;
+  mutable std::mutex mutex;
+  std::unordered_map<std::string, Entry> entries;
+  std::list<std::string> recent;  ///< most recent first
+  CacheStatistics statistics;
+  std::uint64_t generations = 0;
+  ForkGuard fork;  ///< last: goes first
+};
+
+Compiled Session::State::findOrGenerate(const Problem& problem, PassMask passes, WeightsUse weights) {
+  std::string key = problemKey(problem, passes);
+  key.push_back(static_cast<char>(weights));
+  // All memory that telling others takes is had before they can find the entry: nobody may wait for what then cannot be told.
+  const auto outcome = std::make_shared<Compiled>(Error{ErrorCode::kInternal, Stage::kProblem, ""});
+  std::promise<Told> promise;
+  std::shared_future<Told> result;
+  std::list<std::string> place{key};
+  std::uint64_t mine = 0;
+  std::int64_t evicted = 0;
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    const auto found = entries.find(key);
+    if (found != entries.end()) {
+      ++statistics.hits;
+      recent.splice(recent.begin(), recent, found->second.used);
+      result = found->second.result;
+    } else {
+      ++statistics.misses;
+      mine = ++generations;
+      Entry entry;
+      entry.result = promise.get_future().share();
+      entry.generation = mine;
+      entry.used = place.begin();
+      entries.emplace(key, std::move(entry));
+      recent.splice(recent.begin(), place);
+      evicted = statistics.evictions;
+      evictBeyondCapacity();
+      evicted = statistics.evictions - evicted;
+    }
+  }
+  if (mine == 0) {
+    logCache("hit", problem, passes);
+    return *result.get();
+  }
+  *outcome = withoutThrowing(Stage::kProblem, [&]() -> Compiled {
+    if (evicted > 0) logEvent(options.diagnostics, Topic::kCache, "-", {{"event", "evict"}, {"entries", evicted}});
+    logCache("miss", problem, passes);
+    return generate(CompileRequest{problem, passes, {}, weights});
+  });
+  const auto settle = [&] {
+    const std::lock_guard<std::mutex> lock(mutex);
+    finish(key, mine, *outcome);
+  };
+  // A failure is forgotten before anybody hears of it; an executable counts as ready once those that wait have it.
+  if (!outcome->ok()) settle();
+  promise.set_value(outcome);
+  if (outcome->ok()) settle();
+  return *outcome;
+}
+
+Result<SourcedRequest> Session::State::sourcedRequest(const CompileRequest& request) const {
+  if (options.machine && !machine.isEmulated())
+    return Error{ErrorCode::kInvalidProblem, Stage::kPlan,
+                 "Options::machine = " + machine.name + " has no cube; name an NPU, or leave it unset for this host"};
+  if (!request.passes.any())
+    return Error{ErrorCode::kInvalidProblem, Stage::kProblem, "no pass is asked for; choose from y, dx, dw, db"};
+  CompileRequest seen = request;
+  seen.problem = seenBy(request.problem, request.passes);
+  CUBEJIT_RETURN_IF_ERROR(checkProblem(seen.problem));
+  return withKnownPlans(seen, machine, options);
+}
+
+Compiled Session::State::generate(const CompileRequest& request) const {
+  const std::vector<IsaLevel> runnable = runnableIsas();
+  if (emitsCode(options.backend) && std::find(runnable.begin(), runnable.end(), machine.isa.level) == runnable.end()) {
+    return Error{ErrorCode::kUnsupported, Stage::kLoad,
+                 std::string("this CPU or operating system cannot run ") + toString(machine.isa.level) +
+                     " code; it can be planned and dumped, or interpreted"};
+  }
+  CUBEJIT_TRY(sourced, sourcedRequest(request));
+  CUBEJIT_TRY(executable, compileExecutable(sourced.request, machine, options));
+  sourced.mark(executable->state());
+  CUBEJIT_RETURN_IF_ERROR(followLoad(executable->state(), machine));
+  reportCompiled(executable->state(), machine);
+  return std::shared_ptr<const Executable>(executable);
+}
+
+// A constructor has no other way to say that there is no memory: every call of such a session does.
+Session::Session() {
+  auto options = optionsFromEnvironment();
+  if (!options.ok() && options.error().code == ErrorCode::kLimitExceeded) return;
+  // What else is wrong with the environment, the session learns when it asks for diagnostics.
+  state_ = made<State>(options.ok() ? std::move(options).value() : Options{});
+}
+Session::Session(Options options) : state_(made<State>(std::move(options))) {}
+Session::~Session() = default;
+
+const Options& Session::options() const {
+  static const Options kNone;
+  return state_ == nullptr ? kNone : state_->options;
+}
+const Machine& Session::machine() const {
+  static const Machine kNone;
+  return state_ == nullptr ? kNone : state_->machine;
+}
+
+namespace {
+
+// Every call of a session.
+template <class Body>
+auto asked(const Session& session, Stage stage, const Body& body) noexcept -> decltype(body()) {
+  return withoutThrowing(stage, [&]() -> decltype(body()) {
+    CUBEJIT_RETURN_IF_ERROR(session.status());
+    return body();
+  });
+}
+
+}  // namespace
+
+Status Session::status() const {
+  if (state_ == nullptr) return outOfMemory(Stage::kProblem);
+  return withoutThrowing(Stage::kProblem, [&]() -> Status {
+    if (state_->refusal) return *state_->refusal;
+    return Unit{};
+  });
+}
+
+Compiled Session::compile(const Problem& problem, PassMask passes, WeightsUse weights) {
+  return asked(*this, Stage::kProblem,
+               [&] { return state_->findOrGenerate(seenBy(problem, passes), passes, weights); });
+}
+
+Compiled Session::compile(const CompileRequest& request) {
+  return asked(*this, Stage::kProblem, [&] { return state_->generate(request); });
+}
+
+Result<std::shared_ptr<const Repacking>> Session::repack(const Problem& problem, TensorId tensor,
+                                                         const TensorFormat& to) const {
+  return asked(*this, Stage::kProblem, [&]() -> Result<std::shared_ptr<const Repacking>> {
+    return compileRepacking(problem, tensor, to, state_->machine, state_->options);
+  });
+}
+
+Result<PlanReport> Session::plan(const Problem& given, Pass pass, bool explain) const {
+  return asked(*this, Stage::kPlan, [&]() -> Result<PlanReport> {
+    const Machine& machine = state_->machine;
+    const Problem problem = seenBy(given, maskOf(pass));
+    CUBEJIT_RETURN_IF_ERROR(checkProblem(problem));
+    CUBEJIT_TRY(choice, choosePlanWithin(problem, pass, machine, explain, WeightsUse::kEachRun, state_->options));
+    PlanReport report;
+    report.plan = choice.plan;
+    CUBEJIT_TRY(found, findPlan(problem, pass, machine, state_->options));
+    report.source = found.source;
+    report.sourceNote = found.note;
+    if (found.plan) {
+      report.plan = *found.plan;
+      const std::vector<std::string> broken = checkPlan(problem, report.plan, machine);
+      if (!broken.empty())
+        return Error{ErrorCode::kNoFeasiblePlan, Stage::kPlan,
+                     std::string("the plan of ") + toString(found.source) + " is not legal: " + broken.front()};
+      choice.cost = planCost(problem, report.plan, machine);
+    }
+    report.singleShape = singleShapeOf(problem, report.plan);
+    report.copies = copiesOf(problem, report.plan);
+    report.predictedCycles = choice.cost.totalCycles;
+    report.bound = choice.cost.bound;
+    for (const Candidate& c : choice.considered) {
+      report.candidates.push_back(PlanCandidate{c.plan, c.cost.totalCycles, c.cost.computeCycles, c.cost.memoryCycles,
+                                                c.cost.moveCycles, c.cost.callCycles, c.cost.bound, c.refusedBy});
+    }
+    CUBEJIT_TRY(tile, lower(problem, report.plan, machine));
+    report.workspaceBytes = static_cast<std::size_t>(workspaceOf(tile).bytes.on(threadsOf(state_->options)));
+    return report;
+  });
+}
+
+Result<CallReport> Session::planCall(const CompileRequest& request) const {
+  return asked(*this, Stage::kPlan, [&]() -> Result<CallReport> {
+    const Machine& machine = state_->machine;
+    CUBEJIT_TRY(sourced, state_->sourcedRequest(request));
+    CUBEJIT_TRY(call, cubejit::planCall(sourced.request, machine, state_->options));
+    CUBEJIT_TRY(lowered, lowerCall(sourced.request, call, machine));
+    CallReport report;
+    report.plans = call.interleaving.plans;
+    report.converted = call.converted;
+    for (const TensorId t : call.converted) report.copies.push_back({t, formatBytes(call.problem, t)});
+    for (const TilingPlan& plan : call.interleaving.plans) {
+      for (const TensorCopy& copy : copiesOf(call.problem, plan)) report.copies.push_back(copy);
+    }
+    report.interleaves = lowered.together.has_value();
+    report.workspaceBytes = static_cast<std::size_t>(workspaceOf(lowered).on(threadsOf(state_->options)));
+    return report;
+  });
+}
+
+CacheStatistics Session::statistics() const {
+  if (state_ == nullptr) return {};
+  const std::lock_guard<std::mutex> lock(state_->mutex);
+  CacheStatistics s = state_->statistics;
+  s.entries = state_->entries.size();
+  return s;
+}
+
+void Session::clear() {
+  if (state_ == nullptr) return;
+  const std::lock_guard<std::mutex> lock(state_->mutex);
+  state_->entries.clear();
+  state_->recent.clear();
+  state_->statistics.codeBytes = 0;
+}
+
+const char* version() { return CUBEJIT_VERSION; }
+
+}  // namespace cubejit

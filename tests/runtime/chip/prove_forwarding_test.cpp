@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides that gradients of layers are proven step by step, as many steps as are asked for, before --fast computes them.
+#include "runtime/chip/prove_forwarding.h"
+
+#include <gtest/gtest.h>
+
+#include "cubejit/emulation.h"
+#include "cubejit/machines.h"
+
+namespace cubejit {
+namespace {
+
+Problem layer() {
+  Problem p;
+  p.rank = 2;
+  p.batch = 2;
+  p.cin = 40;
+  p.cout = 24;
+  p.in = {1, 14, 15};
+  p.kernel = {1, 3, 3};
+  p.stride = {1, 2, 1};
+  p.padBefore = p.padAfter = {0, 1, 1};
+  p.out = {1, 7, 15};
+  p.dtype = DType::kBf16;
+  return p;
+}
+
+TEST(ProveForwarding, StepsOfBothGradientsAreProven) {
+  const Machine machine = *machineByName("toy");
+  for (const Pass pass : {Pass::kDx, Pass::kDw}) {
+    EmulationRequest request{layer(), pass, machine, {}};
+    request.fast = true;
+    const auto emulation = Emulation::create(request);
+    ASSERT_TRUE(emulation.ok()) << emulation.error().message;
+    const auto one = (*emulation)->proveForwarding(1), some = (*emulation)->proveForwarding(1000000);
+    ASSERT_TRUE(one.ok() && some.ok()) << (some.ok() ? one : some).error().message;
+    EXPECT_GE(*one, 1);
+    EXPECT_GT(*some, *one);
+  }
+}
+
+TEST(ProveForwarding, ASumWithoutProductsHasNothingToProve) {
+  const auto emulation = Emulation::create({layer(), Pass::kDb, *machineByName("toy"), {}});
+  ASSERT_TRUE(emulation.ok());
+  EXPECT_EQ(*(*emulation)->proveForwarding(), 0);
+}
+
+}  // namespace
+}  // namespace cubejit

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides what `kernel` does with a program that is given as text: read, verify, and only then interpret, emit or time it.
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "codegen/disassemble.h"
+#include "codegen/tile/parse.h"
+#include "codegen/tile/print.h"
+#include "codegen/tile/verify.h"
+#include "codegen/vector/legalize.h"
+#include "codegen/vector/parse.h"
+#include "codegen/vector/print.h"
+#include "codegen/vector/verify.h"
+#include "codegen/vectorize.h"
+#include "commands.h"
+#include "cubejit/cubejit.hpp"
+#include "distinct_files.h"
+#include "failure.h"
+#include "kernel_program.h"
+#include "request.h"
+#include "runtime/loader/backends.h"
+#include "runtime/loader/llvm_component.h"
+#include "runtime/text/text_file.h"
+
+namespace cubejit::cli {
+namespace {
+
+struct KernelFlags {
+  std::string file, isa;
+  bool verify = false, interpret = false, time = false;
+  std::vector<std::string> emit, inputs, outputs;
+  std::uint64_t seed = 1;
+};
+
+Error invalid(const std::string& message) { return Error{ErrorCode::kInvalidProblem, Stage::kProblem, message}; }
+
+// What is wrong with a program that came from outside is no bug of ours.
+Error ofTheFile(Error error, const std::string& file) {
+  if (error.code == ErrorCode::kInternal) error.code = ErrorCode::kInvalidProblem;
+  error.message = printable(file) + ": " + error.message;
+  return error;
+}
+
+Result<std::map<std::string, std::string>> pairsOf(const std::vector<std::string>& pairs, const char* flag) {
+  std::map<std::string, std::string> out;
+  for (const std::string& pair : pairs) {
+    const std::size_t equals = pair.rfind('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == pair.size())
+      return invalid(fmt::format("{} {} must be NAME=FILE", flag, printable(pair)));
+    if (!out.emplace(pair.substr(0, equals), pair.substr(equals + 1)).second)
+      return invalid(fmt::format("{} {} names its buffer a second time", flag, printable(pair)));
+  }
+  return out;
+}
+
+// The ISA asked for, or the best of this CPU with such vectors, or any.
+Result<IsaLevel> isaFor(const TileProgram& program, const std::string& asked) {
+  if (!asked.empty()) return parseIsa(asked);
+  const int lanes =
+      program.kernels.empty() ? 0 : std::visit([](const auto& k) { return k.lanes; }, program.kernels.front());
+  std::vector<IsaLevel> levels = runnableIsas();
+  levels.insert(levels.begin(), std::rbegin(kAllIsaLevels), std::rend(kAllIsaLevels));
+  const auto fits = [&](IsaLevel level) { return lanes == 0 || isaOf(level).lanes() == lanes; };
+  const auto level = std::find_if(levels.rbegin(), levels.rend(), fits);
+  if (level == levels.rend()) return invalid(fmt::format("no ISA has vectors of {} lanes", lanes));
+  return *level;
+}
+
+Options optionsFor(IsaLevel level) {
+  Options options;
+  options.isa = level;
+  options.backend = usualBackend(level);
+  options.verify = true;
+  return options;
+}
+
+Status emitVector(const VectorProgram& legal, const std::string& stage) {
+  if (stage == "vector") {
+    fmt::print("{}\n", print(legal));
+    return Unit{};
+  }
+  const Options options = optionsFor(legal.isa.level);
+  CUBEJIT_TRY(component, llvmComponent(options.llvmComponent));
+  CUBEJIT_TRY(backend, codeBackend(options));
+  CUBEJIT_TRY(emitted, backend.emit(legal));
+  CUBEJIT_TRY(code, component->binary.rawOf(emitted));
+  CUBEJIT_TRY(lines, component->binary.decode(code));
+  fmt::print("{}\n", layOut(code, lines, ListingNotes{&legal, {}, {}}).text);
+  return Unit{};
+}
+
+Status emitTile(const TileProgram& program, const KernelFlags& flags, const std::string& stage) {
+  if (stage == "tile") {
+    fmt::print("{}", print(program, Detail::kFull));
+    return Unit{};
+  }
+  CUBEJIT_TRY(level, isaFor(program, flags.isa));
+  for (const Kernel& kernel : program.kernels) {
+    CUBEJIT_TRY(vector, vectorize(kernel, isaOf(level)));
+    CUBEJIT_TRY(legal, legalize(vector));
+    CUBEJIT_RETURN_IF_ERROR(emitVector(legal, stage));
+  }
+  return Unit{};
+}
+
+Status handleVector(const std::string& text, const KernelFlags& flags) {
+  const auto parsed = parseVectorProgram(text);
+  if (!parsed.ok()) return ofTheFile(parsed.error(), flags.file);
+  if (const Status sound = cubejit::verify(*parsed); !sound.ok()) return ofTheFile(sound.error(), flags.file);
+  if (flags.interpret || flags.time || !flags.inputs.empty() || !flags.outputs.empty() || !flags.isa.empty())
+    return invalid("a vector program says its ISA and no buffers: --verify and --emit vector,asm are what it takes");
+  fmt::print(stderr, "{}: sound; {} instructions\n", printable(parsed->name), parsed->code.size());
+  const auto legal = legalize(*parsed);
+  for (const std::string& stage : flags.emit) {
+    if (stage == "tile") return invalid("--emit tile of a vector program; it has vector and asm");
+    if (!legal.ok()) return ofTheFile(legal.error(), flags.file);
+    CUBEJIT_RETURN_IF_ERROR(emitVector(*legal, stage));
+  }
+  return Unit{};
+}
+
+Status handleTile(const std::string& text, const KernelFlags& flags) {
+  const auto parsed = parseTileProgram(text);
+  if (!parsed.ok()) return ofTheFile(parsed.error(), flags.file);
+  if (const Status sound = cubejit::verify(*parsed); !sound.ok()) return ofTheFile(sound.error(), flags.file);
+  fmt::print(stderr, "{}: sound; {} buffers, {} kernels, {} lists, {} phases\n", printable(parsed->name),
+             parsed->buffers.size(), parsed->kernels.size(), parsed->lists.size(), parsed->phases.size());
+  KernelData data;
+  CUBEJIT_TRY(inputs, pairsOf(flags.inputs, "--input"));
+  CUBEJIT_TRY(outputs, pairsOf(flags.outputs, "--output"));
+  if ((!inputs.empty() && !flags.interpret && !flags.time) || (!outputs.empty() && !flags.interpret))
+    return invalid("--input is read by --interpret and --time, --output written by --interpret");
+  std::vector<NamedFile> read{{"FILE", flags.file}}, written;
+  for (const auto& [name, file] : inputs) read.push_back({"--input " + name, file});
+  for (const auto& [name, file] : outputs) written.push_back({"--output " + name, file});
+  CUBEJIT_RETURN_IF_ERROR(distinctFiles(written, read));
+  data.inputs = inputs, data.outputs = outputs, data.seed = flags.seed;
+  for (const std::string& stage : flags.emit) CUBEJIT_RETURN_IF_ERROR(emitTile(*parsed, flags, stage));
+  if (flags.interpret) CUBEJIT_RETURN_IF_ERROR(interpretKernels(*parsed, data));
+  if (!flags.time) return Unit{};
+  CUBEJIT_TRY(level, isaFor(*parsed, flags.isa));
+  return timeKernels(*parsed, data, optionsFor(level));
+}
+
+Status kernel(const KernelFlags& flags) {
+  for (const std::string& stage : flags.emit) {
+    if (stage != "tile" && stage != "vector" && stage != "asm")
+      return invalid(fmt::format("unknown stage '{}' of --emit; there are tile, vector, asm", printable(stage)));
+  }
+  CUBEJIT_TRY(text, readText(flags.file, "a tile or vector program", Stage::kProblem));
+  const std::size_t line = text.find_first_not_of(" \t\r\n");
+  return line != std::string::npos && text.compare(line, 14, "cubejit vector") == 0 ? handleVector(text, flags)
+                                                                                    : handleTile(text, flags);
+}
+
+}  // namespace
+
+void addKernel(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "kernel", "Read a tile or vector program, as dump writes them, and verify it; then interpret, emit or time it");
+  example(*command, "kernel layer.tile --interpret");
+  auto flags = std::make_shared<KernelFlags>();
+  command->add_option("FILE", flags->file, "The program's text; its first line says which sort and version it is")
+      ->required();
+  command->add_flag("--verify", flags->verify, "Only verify it, which is done in any case");
+  command->add_flag("--interpret", flags->interpret,
+                    "Run the tile program, a scalar at a time, and print a digest of each output");
+  command->add_option("--emit", flags->emit, "Print stages, of tile, vector, asm (asm: with the LLVM component)")
+      ->delimiter(',');
+  command->add_flag("--time", flags->time, "Generate the tile program's code and time it on one thread");
+  command->add_option("--input", flags->inputs, "NAME=FILE.npy, the f32 words of a buffer (default: random ones)");
+  command->add_option("--output", flags->outputs, "NAME=FILE.npy, where --interpret writes a buffer");
+  command->add_option("--seed", flags->seed, "Seed of random data")->transform(wholeFrom<std::uint64_t>(0));
+  command->add_option("--isa", flags->isa, "What code is for (default: the best of this CPU that has such vectors)");
+  command->callback([&action, flags] {
+    action = [flags](const std::string& typed) {
+      const Status status = kernel(*flags);
+      return status.ok() ? 0 : report(status.error(), typed);
+    };
+  });
+}
+
+}  // namespace cubejit::cli

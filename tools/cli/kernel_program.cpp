@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides that a buffer is a row of f32 words to NumPy: a tile program says how many bytes it has, and no shape.
+#include "kernel_program.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "codegen/tile/caller_buffers.h"
+#include "codegen/tile/interpret_program.h"
+#include "cubejit/cubejit.hpp"
+#include "npy.h"
+#include "runtime/exec/launch.h"
+#include "runtime/host/aligned_memory.h"
+#include "runtime/loader/generate.h"
+#include "runtime/loader/load_programs.h"
+
+namespace cubejit::cli {
+namespace {
+
+Error invalid(const std::string& message) { return Error{ErrorCode::kInvalidProblem, Stage::kProblem, message}; }
+
+// The callers' buffers: their memory, in the program's order.
+class Callers {
+ public:
+  static Result<Callers> fill(const TileProgram& program, const KernelData& data) {
+    std::string broken;
+    for (const auto* files : {&data.inputs, &data.outputs}) {
+      for (const auto& [name, file] : *files) {
+        const int b = bufferNamed(program.buffers, name);
+        const bool output = b >= 0 && program.buffers[static_cast<std::size_t>(b)].use == Buffer::Use::kOutput;
+        if (b < 0 || (files == &data.outputs && !output))
+          broken += fmt::format("{}{} is no {} of {}", broken.empty() ? "" : "\n", name,
+                                files == &data.outputs ? "output" : "input or output", program.name);
+      }
+    }
+    if (!broken.empty()) return invalid(broken);
+    Callers callers;
+    std::mt19937_64 random(data.seed);
+    for (const Buffer& buffer : program.buffers) {
+      if (!buffer.isCallers()) continue;
+      AlignedMemory memory = alignedMemory(static_cast<std::size_t>(buffer.bytes));
+      if (memory == nullptr)
+        return Error{ErrorCode::kLimitExceeded, Stage::kRun,
+                     fmt::format("no memory for the {} bytes of {}", buffer.bytes, buffer.name)};
+      char* const bytes = static_cast<char*>(static_cast<void*>(memory.get()));
+      for (std::int64_t at = 0; at < buffer.bytes; at += 4) {
+        const float value = static_cast<float>(random() >> 40) * 0x1p-23F - 1;  // [-1, 1)
+        std::memcpy(bytes + at, &value, static_cast<std::size_t>(std::min<std::int64_t>(4, buffer.bytes - at)));
+      }
+      if (const auto file = data.inputs.find(buffer.name); file != data.inputs.end()) {
+        CUBEJIT_TRY(array, readNpy(file->second, {buffer.bytes / 4}, "the f32 words of " + buffer.name));
+        std::copy(array.bytes.begin(), array.bytes.end(), bytes);
+      }
+      callers.addresses_.push_back(bytes);
+      callers.memory_.push_back(std::move(memory));
+    }
+    return callers;
+  }
+  const CallerBuffers& addresses() const { return addresses_; }
+
+ private:
+  std::vector<AlignedMemory> memory_;
+  CallerBuffers addresses_;
+};
+
+// FNV-1a.
+std::uint64_t hashOf(const char* bytes, std::int64_t count) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (std::int64_t i = 0; i < count; ++i) hash = (hash ^ static_cast<unsigned char>(bytes[i])) * 0x100000001b3U;
+  return hash;
+}
+
+void tell(const Buffer& buffer, const char* bytes) {
+  double sum = 0;
+  std::string first;
+  for (std::int64_t at = 0; at + 4 <= buffer.bytes; at += 4) {
+    float value = 0;
+    std::memcpy(&value, bytes + at, 4);
+    sum += static_cast<double>(value);
+    if (at < 16) first += fmt::format(" {}", value);
+  }
+  fmt::print("{}: {} bytes, hash {:016x}; as f32: sum {}, first{}\n", buffer.name, buffer.bytes,
+             hashOf(bytes, buffer.bytes), sum, first);
+}
+
+constexpr double kLeastSeconds = 0.2;
+constexpr std::size_t kLeastRuns = 5, kMostRuns = 1000;
+
+}  // namespace
+
+Status interpretKernels(const TileProgram& program, const KernelData& data) {
+  CUBEJIT_TRY(callers, Callers::fill(program, data));
+  CUBEJIT_RETURN_IF_ERROR(interpret(program, callers.addresses()));
+  std::vector<NpyOutput> files;
+  std::size_t bound = 0;
+  for (const Buffer& buffer : program.buffers) {
+    if (!buffer.isCallers()) continue;
+    const char* const bytes = static_cast<const char*>(callers.addresses()[bound++]);
+    if (buffer.use == Buffer::Use::kOutput) tell(buffer, bytes);
+    if (const auto file = data.outputs.find(buffer.name); file != data.outputs.end())
+      files.push_back(NpyOutput{file->second, {buffer.bytes / 4}, DType::kF32, {bytes, bytes + buffer.bytes / 4 * 4}});
+  }
+  return writeNpy(files);
+}
+
+Status timeKernels(const TileProgram& program, const KernelData& data, const Options& options) {
+  const std::vector<IsaLevel> runnable = runnableIsas();
+  if (std::find(runnable.begin(), runnable.end(), *options.isa) == runnable.end())
+    return Error{ErrorCode::kUnsupported, Stage::kRun,
+                 fmt::format("this CPU or operating system cannot run {} code", toString(*options.isa))};
+  CUBEJIT_TRY(callers, Callers::fill(program, data));
+  const Session session(options);
+  LoadedCode code;
+  CUBEJIT_TRY(part, compileProgram(program, session.machine(), session.options(), code));
+  const std::size_t bytes = part->launch->workspaceBytes(1);
+  const AlignedMemory workspace = alignedMemory(bytes);
+  if (workspace == nullptr)
+    return Error{ErrorCode::kLimitExceeded, Stage::kRun, fmt::format("no memory for a workspace of {} bytes", bytes)};
+  const Team team{1, options.parallelFor, false, options.wakeCycles};
+  std::vector<double> seconds;
+  for (double all = 0; seconds.size() < kLeastRuns || (all < kLeastSeconds && seconds.size() < kMostRuns);) {
+    const auto begin = std::chrono::steady_clock::now();
+    part->launch->run(callers.addresses(), nullptr, static_cast<char*>(static_cast<void*>(workspace.get())), team);
+    seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    all += seconds.back();
+  }
+  std::sort(seconds.begin(), seconds.end());
+  fmt::print("{}: {:.3f} us at least, {:.3f} us in the middle of {} runs, one thread, {}\n", program.name,
+             seconds.front() * 1e6, seconds[seconds.size() / 2] * 1e6, seconds.size(), toString(*options.isa));
+  return Unit{};
+}
+
+}  // namespace cubejit::cli
