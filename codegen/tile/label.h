@@ -11,8 +11,8 @@ namespace cubejit {
 struct Label {
   std::string text;
   Label() = default;
-  Label(std::string spelled) : text(std::move(spelled)) {}
-  Label(const char* spelled) : text(spelled) {}
+  Label(std::string spelled) : text(std::move(spelled)) {}  // NOLINT: implicit by design
+  Label(const char* spelled) : text(spelled) {}             // NOLINT: implicit by design
   friend bool operator==(const Label&, const Label&) { return true; }
 };
 

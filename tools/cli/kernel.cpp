@@ -61,8 +61,7 @@ Result<std::map<std::string, std::string>> pairsOf(const std::vector<std::string
 // The ISA asked for, or the best of this CPU with such vectors, or any.
 Result<IsaLevel> isaFor(const TileProgram& program, const std::string& asked) {
   if (!asked.empty()) return parseIsa(asked);
-  const int lanes =
-      program.kernels.empty() ? 0 : std::visit([](const auto& k) { return k.lanes; }, program.kernels.front());
+  const int lanes = program.kernels.empty() ? 0 : lanesOf(program.kernels.front());
   std::vector<IsaLevel> levels = runnableIsas();
   levels.insert(levels.begin(), std::rbegin(kAllIsaLevels), std::rend(kAllIsaLevels));
   const auto fits = [&](IsaLevel level) { return lanes == 0 || isaOf(level).lanes() == lanes; };

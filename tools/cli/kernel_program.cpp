@@ -19,6 +19,7 @@
 #include "runtime/host/aligned_memory.h"
 #include "runtime/loader/generate.h"
 #include "runtime/loader/load_programs.h"
+#include "runtime/tuning/digest.h"
 
 namespace cubejit::cli {
 namespace {
@@ -69,13 +70,6 @@ class Callers {
   CallerBuffers addresses_;
 };
 
-// FNV-1a.
-std::uint64_t hashOf(const char* bytes, std::int64_t count) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (std::int64_t i = 0; i < count; ++i) hash = (hash ^ static_cast<unsigned char>(bytes[i])) * 0x100000001b3U;
-  return hash;
-}
-
 void tell(const Buffer& buffer, const char* bytes) {
   double sum = 0;
   std::string first;
@@ -85,8 +79,9 @@ void tell(const Buffer& buffer, const char* bytes) {
     sum += static_cast<double>(value);
     if (at < 16) first += fmt::format(" {}", value);
   }
-  fmt::print("{}: {} bytes, hash {:016x}; as f32: sum {}, first{}\n", buffer.name, buffer.bytes,
-             hashOf(bytes, buffer.bytes), sum, first);
+  Digest digest;
+  digest.add(bytes, static_cast<std::size_t>(buffer.bytes));
+  fmt::print("{}: {} bytes, hash {}; as f32: sum {}, first{}\n", buffer.name, buffer.bytes, digest.text(), sum, first);
 }
 
 constexpr double kLeastSeconds = 0.2;

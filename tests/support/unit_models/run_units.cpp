@@ -86,20 +86,21 @@ class UnitModels {
     const bool unreached = result.map.padded && (!dx || formatOf(problem, t).blockChannels() != job_.work.c0);
     if ((dx && add) || unreached) std::memset(result.data, 0, static_cast<std::size_t>(result.bytes));
     const std::int64_t parts = dx ? 1 : tasks.parts();
-    if (!dx && !sums_) {
+    std::optional<WeightSums> sums;
+    if (!dx) {
       CUBEJIT_TRY(made, WeightSums::create(job_, parts));
-      sums_ = std::move(made);
+      sums = std::move(made);
     }
     for (std::int64_t region = 0; region < tasks.regions(); ++region) {
       for (std::int64_t part = 0; part < parts; ++part) {
-        const GlobalView& to = dx ? result : sums_->view(part);
+        const GlobalView& to = dx ? result : sums->view(part);
         const std::int64_t begin = part * tasks.sums() / parts, end = (part + 1) * tasks.sums() / parts;
         for (std::int64_t s = begin; s < end; ++s) {
           CUBEJIT_RETURN_IF_ERROR(runTask(operands, tasks, tasks.taskOf(region, s), to, add, s == begin));
         }
       }
     }
-    if (!dx) sums_->finish(result);
+    if (!dx) sums->finish(result);
     return Unit{};
   }
 
@@ -121,7 +122,6 @@ class UnitModels {
   TilingPlan plan_;
   CubeJob job_;  ///< all but db; of y, of the adjoint
   std::unique_ptr<CubeCore> core_;
-  std::optional<WeightSums> sums_;  ///< dw: memory that runs share
 };
 
 }  // namespace
