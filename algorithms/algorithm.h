@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "algorithms/kit/gemm_view.h"
+#include "algorithms/kit/result_ops.h"
 #include "algorithms/kit/rules.h"
 #include "cubejit/machine.h"
 #include "cubejit/plan.h"
@@ -56,7 +57,9 @@ struct Algorithm {
   /// Notes every rule the plan breaks. Its numbers are at least 1 and it takes all tensors of the core problem.
   void (*rules)(const Problem& core, const TilingPlan& plan, const Machine& machine, Rules& rules);
   PlanCost (*cost)(const Problem& core, const TilingPlan& plan, const Machine& machine);
-  Result<TileProgram> (*lower)(const Problem& core, const TilingPlan& plan, const Machine& machine);
+  /// `ops`: what is done with results; nothing but for dX.
+  Result<TileProgram> (*lower)(const Problem& core, const TilingPlan& plan, const Machine& machine,
+                               const ResultOps& ops);
   /// What a task works on in the GEMM view, for people.
   Mkn (*singleShape)(const Problem& core, const TilingPlan& plan);
   /// Whether dX of the plan packs all weights in a phase of their own, so that they can be kept between runs.

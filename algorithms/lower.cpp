@@ -10,7 +10,6 @@
 #include "algorithms/kit/lower/data_gradient.h"
 #include "algorithms/kit/reorder.h"
 #include "algorithms/transforms/forward_names.h"
-#include "algorithms/transforms/post_ops.h"
 #include "algorithms/transforms/reorder.h"
 #include "tiling/no_throw.h"
 
@@ -24,39 +23,36 @@ Result<TileProgram> lowerForChip(const Problem& problem, const TilingPlan& plan,
   return lower(job, chip.isa.lanes());
 }
 
-Result<TileProgram> lowerPass(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
+// `ops`: of a forward pass, whose adjoint the problem is.
+Result<TileProgram> lowerPass(const Problem& problem, const TilingPlan& plan, const Machine& machine,
+                              const ResultOps& ops) {
   if (plan.pass == Pass::kY) {
     if (machine.isEmulated()) {  // whose job is the adjoint's
       CUBEJIT_TRY(program, lowerForChip(problem, plan, machine));
       return inForwardNames(std::move(program), problem);
     }
-    Problem adjoint = adjointOf(problem);
-    // A reorder rounds what it stores, and post-ops come before rounding.
-    const bool wide = problem.postOps.any() && isReordered(plan.reorders, TensorId::kY) &&
-                      byteSize(formatOf(problem, TensorId::kY).dtype) == 2;
-    if (wide) {
-      TensorFormat f32 = formatOf(adjoint, TensorId::kDx);
-      f32.c0 = f32.blockChannels();
-      f32.dtype = DType::kF32;
-      adjoint.formats[static_cast<std::size_t>(TensorId::kDx)] = f32;
-    }
-    CUBEJIT_TRY(program, lowerPass(adjoint, asData(plan), machine));
-    return addPostOps(inForwardNames(std::move(program), problem), problem, wide, machine.isa.lanes());
+    const ResultOps finish = problem.batch == 0 ? ResultOps{} : ResultOps{problem.postOps, problem.cout};
+    CUBEJIT_TRY(program, lowerPass(adjointOf(problem), asData(plan), machine, finish));
+    return inForwardNames(std::move(program), problem);
   }
   if (machine.isEmulated()) return lowerForChip(problem, plan, machine);
   const Algorithm* algorithm = algorithmOf(plan);
   if (algorithm == nullptr)
     return Error{ErrorCode::kUnsupported, Stage::kTile, "the plan's algorithm is not part of this build"};
-  if (!plan.reorders.any()) return algorithm->lower(problem, plan, machine);
-  CUBEJIT_TRY(core, algorithm->lower(coreProblem(problem, plan), plan, machine));
-  if (plan.reorders.spaceToDepth) core.name = problemLabel(problem, plan.pass);
-  return addStaging(std::move(core), problem, plan, machine.isa.lanes());
+  if (!plan.reorders.any()) return algorithm->lower(problem, plan, machine, ops);
+  // A reorder rounds what it stores, and post-ops come before rounding.
+  const Problem inner = coreProblem(problem, plan);
+  const bool behind = plan.reorders.result;
+  CUBEJIT_TRY(core, algorithm->lower(inner, plan, machine, behind ? ResultOps{} : ops));
+  if (plan.reorders.spaceToDepth)
+    core.name.replace(0, problemLabel(inner, plan.pass).size(), problemLabel(problem, plan.pass));
+  return addStaging(std::move(core), problem, plan, machine.isa.lanes(), behind ? ops : ResultOps{});
 }
 
 }  // namespace
 
 Result<TileProgram> lower(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
-  return withoutThrowing(Stage::kTile, [&] { return lowerPass(problem, plan, machine); });
+  return withoutThrowing(Stage::kTile, [&] { return lowerPass(problem, plan, machine, {}); });
 }
 
 }  // namespace cubejit

@@ -7,6 +7,7 @@
 
 #include "algorithms/algorithm.h"
 #include "algorithms/bias/plan.h"
+#include "algorithms/kit/result_ops.h"
 
 namespace cubejit {
 
@@ -14,6 +15,7 @@ std::vector<BiasPlan> biasCandidates(const Problem& problem, const Machine& mach
 PlanCost biasCost(const Problem& problem, const BiasPlan& plan, const Machine& machine);
 
 void biasRules(const Problem& core, const BiasPlan& plan, const Machine& machine, Rules& rules);
-Result<TileProgram> lowerBias(const Problem& problem, const TilingPlan& plan, const Machine& machine);
+Result<TileProgram> lowerBias(const Problem& problem, const TilingPlan& plan, const Machine& machine,
+                              const ResultOps& /*none*/);
 
 }  // namespace cubejit

@@ -7,6 +7,7 @@
 
 #include "algorithms/algorithm.h"
 #include "algorithms/direct_data/plan.h"
+#include "algorithms/kit/result_ops.h"
 #include "algorithms/kit/weight_order.h"
 
 namespace cubejit {
@@ -23,7 +24,8 @@ void directDataRules(const Problem& core, const DirectDataPlan& plan, const Reor
 /// Whether storing the results of a legal plan past the caches pays: where they would not stay in them, and nothing waits.
 bool streamingPays(const Problem& core, const DirectDataPlan& plan, const Reorders& reorders, const PlanCost& cost,
                    const Machine& machine);
-Result<TileProgram> lowerDirectData(const Problem& problem, const TilingPlan& plan, const Machine& machine);
+Result<TileProgram> lowerDirectData(const Problem& problem, const TilingPlan& plan, const Machine& machine,
+                                    const ResultOps& ops);
 
 /// Whether kernels of one tap can read vectors of weights where they lie: f32, channels of the big tensor side by side.
 inline bool channelsSideBySide(const Problem& core) {

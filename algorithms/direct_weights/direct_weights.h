@@ -7,6 +7,7 @@
 
 #include "algorithms/algorithm.h"
 #include "algorithms/direct_weights/plan.h"
+#include "algorithms/kit/result_ops.h"
 
 namespace cubejit {
 
@@ -14,6 +15,7 @@ std::vector<DirectWeightsPlan> directWeightsCandidates(const Problem& problem, c
 PlanCost directWeightsCost(const Problem& problem, const DirectWeightsPlan& plan, const Machine& machine);
 
 void directWeightsRules(const Problem& core, const DirectWeightsPlan& plan, const Machine& machine, Rules& rules);
-Result<TileProgram> lowerDirectWeights(const Problem& problem, const TilingPlan& plan, const Machine& machine);
+Result<TileProgram> lowerDirectWeights(const Problem& problem, const TilingPlan& plan, const Machine& machine,
+                                       const ResultOps& /*none*/);
 
 }  // namespace cubejit

@@ -7,6 +7,7 @@
 
 #include "algorithms/algorithm.h"
 #include "algorithms/grouped/plan.h"
+#include "algorithms/kit/result_ops.h"
 
 namespace cubejit {
 
@@ -20,7 +21,9 @@ void groupedRules(const Problem& core, const GroupedDataPlan& plan, const Machin
 void groupedRules(const Problem& core, const GroupedWeightsPlan& plan, const Machine& machine, Rules& rules);
 PlanCost groupedDataCost(const Problem& core, const GroupedDataPlan& plan, const Machine& machine);
 PlanCost groupedWeightsCost(const Problem& core, const GroupedWeightsPlan& plan, const Machine& machine);
-Result<TileProgram> lowerGroupedData(const Problem& core, const TilingPlan& plan, const Machine& machine);
-Result<TileProgram> lowerGroupedWeights(const Problem& core, const TilingPlan& plan, const Machine& machine);
+Result<TileProgram> lowerGroupedData(const Problem& core, const TilingPlan& plan, const Machine& machine,
+                                     const ResultOps& ops);
+Result<TileProgram> lowerGroupedWeights(const Problem& core, const TilingPlan& plan, const Machine& machine,
+                                        const ResultOps& /*none*/);
 
 }  // namespace cubejit

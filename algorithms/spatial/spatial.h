@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "algorithms/algorithm.h"
+#include "algorithms/kit/result_ops.h"
 #include "algorithms/spatial/plan.h"
 
 namespace cubejit {
@@ -16,7 +17,9 @@ void spatialRules(const Problem& core, const SpatialDataPlan& plan, const Machin
 void spatialRules(const Problem& core, const SpatialWeightsPlan& plan, const Machine& machine, Rules& rules);
 PlanCost spatialDataCost(const Problem& core, const SpatialDataPlan& plan, const Machine& machine);
 PlanCost spatialWeightsCost(const Problem& core, const SpatialWeightsPlan& plan, const Machine& machine);
-Result<TileProgram> lowerSpatialData(const Problem& core, const TilingPlan& plan, const Machine& machine);
-Result<TileProgram> lowerSpatialWeights(const Problem& core, const TilingPlan& plan, const Machine& machine);
+Result<TileProgram> lowerSpatialData(const Problem& core, const TilingPlan& plan, const Machine& machine,
+                                     const ResultOps& ops);
+Result<TileProgram> lowerSpatialWeights(const Problem& core, const TilingPlan& plan, const Machine& machine,
+                                        const ResultOps& /*none*/);
 
 }  // namespace cubejit

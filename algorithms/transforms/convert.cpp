@@ -16,6 +16,7 @@ namespace {
 // A run of coordinates on which both maps are linear; elements.
 struct Piece {
   std::int64_t from = 0, to = 0, length = 1, fromStep = 0, toStep = 0, zerosBehind = 0;
+  std::int64_t first = 0;  ///< coordinate
 };
 
 std::int64_t unitStep(const IndexMap& map, std::size_t axis) {
@@ -40,7 +41,7 @@ std::vector<Piece> piecesOf(const Conversion& c, std::size_t axis, std::int64_t 
   };
   std::vector<Piece> pieces;
   if (oneDigit(c.from) && oneDigit(c.to)) {
-    pieces.push_back({c.from.along(axis, lo), c.to.along(axis, lo), hi - lo, fromStep, toStep, 0});
+    pieces.push_back({c.from.along(axis, lo), c.to.along(axis, lo), hi - lo, fromStep, toStep, 0, lo});
   } else {
     for (std::int64_t i = lo; i < hi; ++i) {
       const std::int64_t from = c.from.along(axis, i), to = c.to.along(axis, i);
@@ -48,7 +49,7 @@ std::vector<Piece> piecesOf(const Conversion& c, std::size_t axis, std::int64_t 
           to == pieces.back().to + pieces.back().length * toStep)
         ++pieces.back().length;
       else
-        pieces.push_back({from, to, 1, fromStep, toStep, 0});
+        pieces.push_back({from, to, 1, fromStep, toStep, 0, i});
     }
   }
   if (axis == 1 && c.to.groups == 1 && hi == c.to.extent[axis])
@@ -92,6 +93,7 @@ class Converter {
   }
 
  private:
+  bool finishes() const { return c_.epilogue != nullptr && c_.epilogue->any(); }
   std::int64_t in() const { return elementBytes(c_.fromType); }
   std::int64_t out() const { return elementBytes(c_.toType); }
 
@@ -178,7 +180,7 @@ class Converter {
         for (std::int64_t j = 0; j < dimension(block, i).length; ++j) {
           Block one = block;
           Piece& p = piece(one);
-          p = Piece{p.from + j * p.fromStep, p.to + j * p.toStep, 1, p.fromStep, p.toStep, p.zerosBehind};
+          p = Piece{p.from + j * p.fromStep, p.to + j * p.toStep, 1, p.fromStep, p.toStep, p.zerosBehind, p.first + j};
           single.push_back(one);
         }
       }
@@ -234,14 +236,18 @@ class Converter {
            longest(line_) * std::min(in(), out()) < kOwnLines;
   }
 
-  std::vector<std::pair<int, std::int64_t>> moved(std::int64_t from, std::int64_t to) const {
-    return {{source_, from * in()}, {sink_, to * out()}};
+  // `channel`: from where other axes led to.
+  AxisDeltas moved(std::int64_t from, std::int64_t to, std::int64_t channel) const {
+    AxisDeltas step{{source_, from * in()}, {sink_, to * out()}};
+    if (c_.epilogue != nullptr) step.push_back(c_.epilogue->toChannel(channel));
+    return step;
   }
 
   void emit() {
     b_.beginPhase(c_.name);
     source_ = b_.addStream("from", c_.source);
     sink_ = b_.addStream("to", c_.sink);
+    if (c_.epilogue != nullptr) c_.epilogue->enterPhase();
     const bool single = columnByColumn();
     const std::int64_t lineLength = std::max<std::int64_t>(1, longest(line_));
     // Both ends of a move stay in the L1 and L2 caches; those of all blocks do, if blocks share lines of memory.
@@ -251,7 +257,7 @@ class Converter {
     std::vector<std::pair<Piece, Piece>> kinds;
     const auto classOf = [&](const Block& block) {
       const auto shape = [](Piece p) {
-        p.from = p.to = 0;
+        p.from = p.to = p.first = 0;
         return p;
       };
       const auto same = [](const Piece& x, const Piece& y) {
@@ -266,8 +272,10 @@ class Converter {
     };
     const int blockAxis = b_.addAxis("block");
     for (const Block& block : blocks_)
-      b_.addStep(blockAxis, moved(block.outer.from + block.channels.from, block.outer.to + block.channels.to),
-                 classOf(block));
+      b_.addStep(
+          blockAxis,
+          moved(block.outer.from + block.channels.from, block.outer.to + block.channels.to, block.channels.first),
+          classOf(block));
     b_.phase().axes[static_cast<std::size_t>(blockAxis)].classes = static_cast<int>(kinds.size());
 
     // Dimension across: pieces of it. Its length may differ between blocks (channel pieces): then one piece takes all.
@@ -283,7 +291,7 @@ class Converter {
              divisorAtMost(longest(last), kLongestRun) >= kShortestRun;
     if (small_) run_ = divisorAtMost(longest(last), kLongestRun);
     // Rows that are far apart in the target, and filled bit by bit, push each other out of the cache: they are collected first.
-    if (small_ && uniform && acrossPiece == across.length && collects(last))
+    if (small_ && uniform && acrossPiece == across.length && collects(last) && !finishes())
       collectedPitch_ = run_ * dimension(blocks_.front(), last).toStep * out() + 64;
     // Very many pieces are taken in runs: two axes, of runs and of a run's pieces, have few steps where one would have many.
     const std::int64_t reach = uniform ? across.length : acrossPiece, pieces = ceilDiv(reach, acrossPiece),
@@ -295,7 +303,8 @@ class Converter {
                                const auto& classAt) {
       pieceAxes.push_back(b_.addAxis(name, classes));
       for (std::int64_t at = 0; at < count * length; at += length)
-        b_.addStep(pieceAxes.back(), moved(at * across.fromStep, at * across.toStep), classAt(at));
+        b_.addStep(pieceAxes.back(), moved(at * across.fromStep, at * across.toStep, across_ == 1 ? at : 0),
+                   classAt(at));
     };
     if (runs > 1) addPieces("piece_run", 2, runs, runLength, [&](std::int64_t at) { return at == lastRun ? 1 : 0; });
     // In the last run a piece is whole (class 0), shorter (1) or not there (2); in all others pieces are whole.
@@ -325,7 +334,8 @@ class Converter {
     const auto addLoop = [&](const char* suffix, std::size_t i, std::int64_t count, std::int64_t each) {
       const Dimension d = dimension(blocks_.front(), i);
       const int axis = b_.addAxis("dim" + std::to_string(i) + suffix);
-      for (std::int64_t j = 0; j < count; ++j) b_.addStep(axis, moved(j * each * d.fromStep, j * each * d.toStep));
+      for (std::int64_t j = 0; j < count; ++j)
+        b_.addStep(axis, moved(j * each * d.fromStep, j * each * d.toStep, i == 1 ? j * each : 0));
       return axis;
     };
     for (std::size_t i = 0; i < last; ++i) {
@@ -346,7 +356,12 @@ class Converter {
     if (collectedPitch_ > 0) {
       body = collected(std::move(call), blockAxis, last);
     } else {
-      body.push_back(callNode(std::move(call)));
+      if (finishes())
+        body = c_.epilogue->storing(std::move(call), line_ == 1     ? StoredChannels::kColumns
+                                                     : across_ == 1 ? StoredChannels::kLines
+                                                                    : StoredChannels::kNone);
+      else
+        body.push_back(callNode(std::move(call)));
       body = nest(inner, std::move(body));
     }
     Phase& phase = b_.phase();
@@ -448,7 +463,12 @@ TileProgram conversionProgram(const Problem& from, const Problem& to, TensorId t
   const bool rounds = isHf32(fromType) && toType == DType::kF32;
   const Element read = storedElement(fromType);
   const Element written = elementOf(rounds ? fromType : toType);
-  Conversion c{"convert", indexMap(from, t), indexMap(to, t), read, written, -1, -1, streams};
+  Conversion c{.name = "convert",
+               .from = indexMap(from, t),
+               .to = indexMap(to, t),
+               .fromType = read,
+               .toType = written,
+               .streams = streams};
   c.source = b.addBuffer("from", Buffer::Use::kInput, formatBytes(from, t));
   c.sink = b.addBuffer("to", Buffer::Use::kOutput, formatBytes(to, t));
   addConversion(b, c, lanes);

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "algorithms/kit/lower/builder.h"
+#include "algorithms/kit/lower/epilogue.h"
 #include "cubejit/index_map.h"
 
 namespace cubejit {
@@ -15,8 +15,9 @@ struct Conversion {
   std::string name;
   IndexMap from, to;
   Element fromType = Element::kF32, toType = Element::kF32;
-  int source = -1, sink = -1;  ///< buffers
-  bool streams = false;        ///< whole vectors are stored past the caches; needs a sink that is aligned to a vector
+  int source = -1, sink = -1;    ///< buffers
+  Epilogue* epilogue = nullptr;  ///< of what is stored, an activation of f32 so far
+  bool streams = false;          ///< whole vectors are stored past the caches; needs a sink that is aligned to a vector
 };
 
 /// Appends the phases. Elements of the target that stand for nothing are written as zero.

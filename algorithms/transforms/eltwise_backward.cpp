@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "algorithms/kit/lower/builder.h"
 #include "algorithms/kit/lower/data_gradient.h"
+#include "algorithms/kit/lower/epilogue.h"
 #include "cubejit/index_map.h"
 
 namespace cubejit {
@@ -56,16 +56,15 @@ TileProgram eltwiseBackwardProgram(const Problem& p, int lanes) {
   const std::int64_t counts[] = {elements >= kPieceElements ? kPieceElements : 0, elements % kPieceElements};
   for (std::size_t i = 0; i < 2; ++i) {
     if (counts[i] == 0) continue;
-    call.variants[i].kernel =
-        b.addKernel(Map{.lanes = lanes,
-                        .rows = 1,
-                        .cols = counts[i],
-                        .from = from,
-                        .to = from,
-                        .post = {.activation = p.postOps.activation, .alpha = p.postOps.alpha, .beta = p.postOps.beta},
-                        .backward = true,
-                        .result = result,
-                        .label = "eltwise_backward"});
+    call.variants[i].kernel = b.addKernel(Map{.lanes = lanes,
+                                              .rows = 1,
+                                              .cols = counts[i],
+                                              .from = from,
+                                              .to = from,
+                                              .f = slopeOf(p.postOps),
+                                              .d = result,
+                                              .dColumn = elementBytes(result),
+                                              .label = "eltwise_backward"});
   }
   b.phase().parallelAxes = {pieces};
   b.phase().body.push_back(callNode(std::move(call)));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "algorithms/kit/lower/data_gradient.h"
 #include "algorithms/kit/reorder.h"
 #include "algorithms/transforms/convert.h"
 
@@ -23,7 +24,8 @@ IndexMap coreMap(const Problem& asked, const Problem& inner, const TilingPlan& p
 
 }  // namespace
 
-TileProgram addStaging(TileProgram core, const Problem& problem, const TilingPlan& plan, int lanes) {
+TileProgram addStaging(TileProgram core, const Problem& problem, const TilingPlan& plan, int lanes,
+                       const ResultOps& ops) {
   const Problem inner = coreProblem(problem, plan);
   const PassTensors tensors = tensorsOf(plan.pass);
   ProgramBuilder b(std::move(core));
@@ -48,6 +50,15 @@ TileProgram addStaging(TileProgram core, const Problem& problem, const TilingPla
     (result ? c.toType : c.fromType) = storedElement(given);
     if (!result && isHf32(given) && plan.pass != Pass::kDb) c.toType = elementOf(given);
     const std::size_t before = b.phases();
+    if (result && ops.any()) {
+      const DataGradient g = makeDataGradient(problem, false);
+      Epilogue epilogue(b, ops, lanes);
+      epilogue.begin(g.result, g.view.groups, outside);
+      c.epilogue = &epilogue;
+      addConversion(b, c, lanes);
+      epilogue.end();
+      continue;
+    }
     addConversion(b, c, lanes);
     if (!result) b.movePhasesToFront(before);
   }

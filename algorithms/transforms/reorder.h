@@ -4,12 +4,14 @@
 // result behind it.
 #pragma once
 
+#include "algorithms/kit/result_ops.h"
 #include "codegen/tile/program.h"
 #include "cubejit/plan.h"
 
 namespace cubejit {
 
-/// `core` is the program of coreProblem(problem, plan).
-TileProgram addStaging(TileProgram core, const Problem& problem, const TilingPlan& plan, int lanes);
+/// `core` is the program of coreProblem(problem, plan). `ops`: what is done with a result that is staged.
+TileProgram addStaging(TileProgram core, const Problem& problem, const TilingPlan& plan, int lanes,
+                       const ResultOps& ops);
 
 }  // namespace cubejit

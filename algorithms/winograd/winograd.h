@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "algorithms/algorithm.h"
+#include "algorithms/kit/result_ops.h"
 #include "algorithms/winograd/plan.h"
 
 namespace cubejit {
@@ -23,7 +24,9 @@ PlanCost winogradCost(const Problem& core, const WinogradWeightsPlan& plan, cons
 std::vector<std::string> winogradApplies(const Problem& core, Pass pass);
 void winogradRules(const Problem& core, const WinogradDataPlan& plan, const Machine& machine, Rules& rules);
 void winogradRules(const Problem& core, const WinogradWeightsPlan& plan, const Machine& machine, Rules& rules);
-Result<TileProgram> lowerWinogradData(const Problem& core, const TilingPlan& plan, const Machine& machine);
-Result<TileProgram> lowerWinogradWeights(const Problem& core, const TilingPlan& plan, const Machine& machine);
+Result<TileProgram> lowerWinogradData(const Problem& core, const TilingPlan& plan, const Machine& machine,
+                                      const ResultOps& ops);
+Result<TileProgram> lowerWinogradWeights(const Problem& core, const TilingPlan& plan, const Machine& machine,
+                                         const ResultOps& /*none*/);
 
 }  // namespace cubejit

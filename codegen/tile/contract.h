@@ -26,10 +26,10 @@
 //         a += section.aOuterStep;  b += section.bOuterStep
 //     acc[0][i] += acc[t][i]                                                    for every t in 1 .. sets, in order
 //     if addsToC and args.accumulate: acc[0][i] += load(C + cOffset[i])         for every accumulator i
-//     acc[0][i] = post(acc[0][i]): if post.bias, + load(D + biasOffset[i]), a whole vector; then if post.add, + load(C + args.residual +
-//                 cOffset[i]), of type `result`, 0 in lanes that hold no sums; then the activation (post_ops.h)     for every accumulator i
+//     acc[0][i] = epilogue(acc[0][i], d, e), where it reads them: d = load(D + dOffset[i]), a whole vector of f32; e = load(C + args.residual +
+//                 cOffset[i]), of type `result`, 0 in lanes that hold no sums     for every accumulator i
 //     store(C + cOffset[i], acc[0][i] rounded to `result`)                                     for every accumulator i
-//     A += args.aRepeat;  B += args.bRepeat;  C += args.cRepeat;  if post.bias: D += args.dRepeat
+//     A += args.aRepeat;  B += args.bRepeat;  C += args.cRepeat;  if the epilogue reads d: D += args.dRepeat
 //
 // The list in memory (int64s): counts[0 .. sections), then the segments of section 0, of section 1, ...; 3 int64 each.
 // The order of sums is fixed by this text, so every backend gives the same bits.
@@ -39,8 +39,8 @@
 #include <vector>
 
 #include "codegen/tile/element.h"
+#include "codegen/tile/expression.h"
 #include "codegen/tile/label.h"
-#include "cubejit/post_ops.h"
 
 namespace cubejit {
 
@@ -98,12 +98,12 @@ struct Section {
 };
 
 struct Accumulator {
-  std::int32_t cOffset = 0;     ///< from C
-  LaneRange lanes;              ///< lanes that exist at cOffset
-  std::int32_t biasOffset = 0;  ///< from D, if Contract::post adds biases
-  LaneRange sums{};             ///< those of `lanes` that hold sums, if not all: the others fill a block up with zeros
-  /// Lanes for which there is an addend.
-  const LaneRange& addends() const { return sums.all() ? lanes : sums; }
+  std::int32_t cOffset = 0;  ///< from C
+  LaneRange lanes;           ///< lanes that exist at cOffset
+  std::int32_t dOffset = 0;  ///< from D, if the epilogue reads it
+  LaneRange sums{};          ///< those of `lanes` that hold sums, if not all: the others fill a block up with zeros
+  /// Lanes for which there is an e.
+  const LaneRange& live() const { return sums.all() ? lanes : sums; }
   friend bool operator==(const Accumulator& x, const Accumulator& y) = default;
 };
 
@@ -128,7 +128,7 @@ struct Contract {
               ///< that no sum has more additions in a row than a call
   bool copiesB = false;  ///< B's vectors are also stored through D, one behind another, as registers hold them
   Element result = Element::kF32;  ///< type of C: f32, f16 or bf16; only f32 may be accumulated into
-  PostOps post{};                  ///< what is done with the sums before they are stored
+  Expression epilogue{};           ///< what is made of the sums before they are stored
   Label label{};                   ///< spells what it is, for names and dumps
   friend bool operator==(const Contract& x, const Contract& y) = default;
 };

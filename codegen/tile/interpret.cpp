@@ -34,34 +34,6 @@ Vector load(const char* base, const LaneRange& lanes, int count, Element element
   return v;
 }
 
-// A sum that is done, as it is stored.
-float finished(const PostOps& post, float sum, float bias, float addend) {
-  if (post.bias) sum += bias;
-  if (post.add) sum += addend;
-  const auto larger = [](float x, float y) { return x > y ? x : y; };
-  const auto smaller = [](float x, float y) { return x < y ? x : y; };
-  switch (post.activation) {
-    case Activation::kNone: return sum;
-    case Activation::kRelu: return larger(0, sum);
-    case Activation::kLeakyRelu:
-      if (post.alpha == 0) return sum + std::fabs(smaller(0, sum));  // NaN where sum is -infinity
-      return post.alpha <= 1 ? larger(post.alpha * sum, sum) : smaller(post.alpha * sum, sum);
-    case Activation::kClip: return smaller(post.beta, larger(post.alpha, sum));
-  }
-  return sum;
-}
-
-// A value times the slope of the activation that gave `result`.
-float sloped(const PostOps& post, float value, float result) {
-  switch (post.activation) {
-    case Activation::kNone: return value;
-    case Activation::kRelu: return result <= 0 ? 0 : value;
-    case Activation::kLeakyRelu: return result > 0 ? value : post.alpha * value;
-    case Activation::kClip: return result + -post.alpha <= 0 || result * -1 + post.beta <= 0 ? 0 : value;
-  }
-  return value;
-}
-
 float addendAt(const char* result, std::int64_t residual, Element element) {
   return floatOf(readElement(element, result + residual, 0));
 }
@@ -111,6 +83,7 @@ void runStep(const Contract& c, const Step& step, const char* a, const char* b, 
 void interpret(const Contract& c, const KernelArgs& args) {
   const auto *a0 = static_cast<const char*>(args.a), *b0 = static_cast<const char*>(args.b);
   auto* c0 = static_cast<char*>(args.c);
+  const bool readsD = c.epilogue.readsD(), readsE = c.epilogue.readsE();
   for (std::int64_t rep = 0; rep < args.repeat; ++rep, a0 += args.aRepeat, b0 += args.bRepeat, c0 += args.cRepeat) {
     const Vector zero(static_cast<std::size_t>(c.lanes), 0.0F);
     std::vector<std::vector<Vector>> sets(static_cast<std::size_t>(c.sets),
@@ -142,10 +115,10 @@ void interpret(const Contract& c, const KernelArgs& args) {
       for (int l = 0; l < c.lanes; ++l) {
         if (!inside(to.lanes, l)) continue;
         char* const at = c0 + to.cOffset + l * elementBytes(c.result);
-        const float bias =
-            c.post.bias ? cubejit::at(static_cast<const char*>(args.d) + rep * args.dRepeat + to.biasOffset, l) : 0;
-        const float addend = c.post.add && inside(to.addends(), l) ? addendAt(at, args.residual, c.result) : 0;
-        writeElement(c.result, at, bitsOf(finished(c.post, acc[i][static_cast<std::size_t>(l)], bias, addend)));
+        const float dValue =
+                        readsD ? cubejit::at(static_cast<const char*>(args.d) + rep * args.dRepeat + to.dOffset, l) : 0,
+                    eValue = readsE && inside(to.live(), l) ? addendAt(at, args.residual, c.result) : 0;
+        writeElement(c.result, at, bitsOf(c.epilogue.evaluate(acc[i][static_cast<std::size_t>(l)], dValue, eValue)));
       }
     }
   }
@@ -223,18 +196,16 @@ void interpret(const LaneSums& m, const KernelArgs& args) {
 void interpret(const Map& m, const KernelArgs& args) {
   const std::int64_t in = elementBytes(m.from), out = elementBytes(m.to);
   const auto* d = static_cast<const char*>(args.d);
+  const bool readsD = m.f.readsD(), readsE = m.f.readsE();
   const auto valueAt = [](Element e, const char* place) { return floatOf(readElement(e, place, 0)); };
   eachMatrix({}, args, [&](const char* src, char* dst) {
     for (std::int64_t r = 0; r < m.rows; ++r, dst += m.dstPitch) {
       for (std::int64_t c = 0; c < m.cols; ++c) {
         char* to = dst + c * out;
-        float value = m.zeros ? 0 : valueAt(m.from, moved(src, r * m.srcPitch + c * in));
-        if (m.backward)
-          value = sloped(m.post, value, valueAt(m.result, d + c * elementBytes(m.result)));
-        else
-          value = finished(m.post, value, m.post.bias ? at(d + r * m.biasRow + c * m.biasColumn, 0) : 0,
-                           m.post.add ? addendAt(to, args.residual, m.to) : 0);
-        writeElement(m.to, to, bitsOf(value));
+        const float value = m.zeros ? 0 : valueAt(m.from, moved(src, r * m.srcPitch + c * in));
+        writeElement(m.to, to,
+                     bitsOf(m.f.evaluate(value, readsD ? valueAt(m.d, d + r * m.dRow + c * m.dColumn) : 0,
+                                         readsE ? addendAt(to, args.residual, m.to) : 0)));
       }
       zero(dst + m.cols * out, m.padCols * out);
     }

@@ -38,15 +38,13 @@ inline constexpr auto kKernelFields = std::make_tuple(
     CUBEJIT_FIELD("list", list), CUBEJIT_FIELD("prefetch_ahead", prefetchAhead), CUBEJIT_FIELD("sets", sets),
     CUBEJIT_FIELD("dot_products", dotProducts), CUBEJIT_FIELD("vectors_a", vectorsA),
     CUBEJIT_FIELD("vectors_b", vectorsB), CUBEJIT_FIELD("pair_pitch_b", pairPitchB),
-    CUBEJIT_FIELD("adds_to_c", addsToC), CUBEJIT_FIELD("copies_b", copiesB), CUBEJIT_FIELD("backward", backward),
-    CUBEJIT_FIELD("result", result), CUBEJIT_FIELD("streaming_store", streamingStore),
-    CUBEJIT_FIELD("prefetch_results", prefetchResults), CUBEJIT_FIELD("bias_row", biasRow),
-    CUBEJIT_FIELD("bias_column", biasColumn), CUBEJIT_FIELD("bias", post.bias), CUBEJIT_FIELD("add", post.add),
-    CUBEJIT_FIELD("activation", post.activation), CUBEJIT_FIELD("alpha", post.alpha), CUBEJIT_FIELD("beta", post.beta));
+    CUBEJIT_FIELD("adds_to_c", addsToC), CUBEJIT_FIELD("copies_b", copiesB), CUBEJIT_FIELD("result", result),
+    CUBEJIT_FIELD("streaming_store", streamingStore), CUBEJIT_FIELD("prefetch_results", prefetchResults),
+    CUBEJIT_FIELD("d", d), CUBEJIT_FIELD("d_row", dRow), CUBEJIT_FIELD("d_column", dColumn),
+    CUBEJIT_FIELD("epilogue", epilogue), CUBEJIT_FIELD("f", f));
 #undef CUBEJIT_FIELD
 
-/// Words of types that are enumerations; every value up to the last has one.
+/// Elements, every one of which has a word.
 inline constexpr int kElements = static_cast<int>(Element::kBf16Flushed) + 1;
-inline constexpr int kActivations = static_cast<int>(Activation::kClip) + 1;
 
 }  // namespace cubejit

@@ -24,6 +24,15 @@ class Rules {
     if (!known) fail("vectors of " + std::to_string(lanes) + " lanes; no ISA has them");
     return known;
   }
+  void sound(const Expression& f) {
+    for (std::size_t s = 0; s < f.steps.size(); ++s) {
+      for (const ExpressionValue& value : f.steps[s].operands) {
+        if (value.kind == ExpressionValue::Kind::kStep && value.word >= s)
+          fail("step " + std::to_string(s) + " of its expression reads t" + std::to_string(value.word) +
+               ", which is not there yet");
+      }
+    }
+  }
   std::vector<std::string> take() { return std::move(rules_); }
 
  private:
@@ -55,7 +64,8 @@ class ContractRules {
         c_.result != Element::kBf16Flushed)
       rules_.fail(std::string("results of type ") + toString(c_.result));
     if (c_.result != Element::kF32 && c_.streamingStore) rules_.fail("16-bit results with streaming stores");
-    rules_.require(!c_.post.bias || !c_.copiesB, "biases are read through d, where b's copies go");
+    rules_.require(!c_.epilogue.readsD() || !c_.copiesB, "the epilogue reads through d, where b's copies go");
+    rules_.sound(c_.epilogue);
     const bool formed = c_.vectorsB == Element::kPair;
     rules_.require(!formed || (c_.dotProducts && c_.pairPitchB != 0),
                    "b vectors of pairs need dot products and a pitch from first to second members, which is " +
@@ -149,14 +159,12 @@ class MoveRules {
     const auto value = [](Element e) { return e == Element::kF32 || e == Element::kF16 || e == Element::kBf16; };
     rules_.require(value(m.to) || m.to == Element::kBf16Flushed,
                    std::string("what is computed becomes ") + toString(m.to));
-    if (m.backward)
-      rules_.require(m.rows <= 1 && m.padCols == 0 && !m.zeros && value(m.from) && value(m.to) && value(m.result) &&
-                         !m.post.bias && !m.post.add,
-                     "an activation's slope behind what is no row, or beside other post-ops");
-    else
-      rules_.require(m.from == Element::kF32, std::string("post-ops of ") + toString(m.from));
-    rules_.require(m.biasColumn == 0 || m.biasColumn == 4,
-                   "a column's bias is " + std::to_string(m.biasColumn) + " bytes behind the last one's");
+    rules_.require(value(m.from) && value(m.d), std::string("values of type ") + toString(m.from) + ", d of type " +
+                                                    toString(m.d) + "; both are f32, f16 or bf16");
+    rules_.require(
+        m.dColumn == elementBytes(m.d) || (m.dColumn == 0 && (m.d == Element::kF32 || !m.f.readsD())),
+        "a column's d is " + std::to_string(m.dColumn) + " bytes behind the last one's, elements are " + toString(m.d));
+    rules_.sound(m.f);
   }
 
   std::vector<std::string> take() { return rules_.take(); }

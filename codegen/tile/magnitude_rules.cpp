@@ -69,8 +69,8 @@ class Magnitudes {
     if constexpr (OneOf<std::decay_t<decltype(m)>, Copy, Transpose>) numbers({m.padCols, m.pairPitch, m.pairsCut});
     if constexpr (OneOf<std::decay_t<decltype(m)>, Map>) {
       number(m.padCols, where_);
-      product(m.rows, m.biasRow);
-      product(m.cols, m.biasColumn);
+      product(m.rows, m.dRow);
+      product(m.cols, m.dColumn);
     }
     const ListSteps list = listSteps(m).value_or(ListSteps{});
     return steps(list.a, list.c);

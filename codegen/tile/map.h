@@ -6,18 +6,15 @@
 #include <cstdint>
 
 #include "codegen/tile/element.h"
+#include "codegen/tile/expression.h"
 #include "codegen/tile/label.h"
-#include "cubejit/post_ops.h"
 
 namespace cubejit {
 
-/// dst[r][c] = f(src[r][c]), rounded to `to`; matrices are those of moves.h. Elements are read as f32, or are zeros.
+/// dst[r][c] = f(src[r][c], d, e), rounded to `to`; matrices are those of moves.h. Elements are read as f32, or are zeros.
 ///
-/// f are post-ops as in contract.h. Their bias is the f32 at D + r * biasRow + c * biasColumn; where columns differ, whole vectors are
-/// read, whatever is left of a row. D is the same in all repetitions.
-///
-/// `backward`, of one row whose elements are of type `from`: D leads to a row of what the activation of `post` gave, elements of type
-/// `result`. f is the element times the activation's slope there, 0 where that is 0 (post_ops.h).
+/// d is the element of type `d` at D + r * dRow + c * dColumn; D is the same in all repetitions. e, of type `to`, lies where the result does,
+/// args.residual bytes further on.
 struct Map {
   int lanes = 16;
   std::int64_t rows = 0, cols = 0;
@@ -26,10 +23,10 @@ struct Map {
   bool zeros = false;        ///< instead of what src has: nothing is read there
   Element from = Element::kF32, to = Element::kF32;
   bool streamingStore = false;
-  PostOps post{};
-  std::int64_t biasRow = 0, biasColumn = 0;  ///< bytes; a column's are 0 or 4
-  bool backward = false;
-  Element result = Element::kF32;
+  Expression f{};
+  Element d = Element::kF32;
+  std::int64_t dRow = 0,
+               dColumn = 0;  ///< bytes; a column's are those of an element of `d`, or 0: all have the row's, an f32
   Label label{};
   friend bool operator==(const Map& x, const Map& y) = default;
 };

@@ -35,7 +35,6 @@ void readValue(TextReader& in, T& value) {
   value = in.integerOf<T>("a number");
 }
 void readValue(TextReader& /*in*/, bool& value) { value = true; }
-void readValue(TextReader& in, float& value) { value = in.real("a number"); }
 void readValue(TextReader& in, std::optional<ListSteps>& value) {
   constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min(),
                          kMost = std::numeric_limits<std::int64_t>::max();
@@ -44,7 +43,33 @@ void readValue(TextReader& in, std::optional<ListSteps>& value) {
   value->c = in.signedInteger(kLeast, kMost, "the bytes from one destination to the next, with their sign");
 }
 void readValue(TextReader& in, Element& value) { readWordOf(in, value, kElements); }
-void readValue(TextReader& in, Activation& value) { readWordOf(in, value, kActivations); }
+ExpressionValue readOperand(TextReader& in) {
+  if (in.take("v")) return ExpressionValue::element();
+  if (in.take("d")) return ExpressionValue::d();
+  if (in.take("e")) return ExpressionValue::e();
+  if (in.atNumbered("t"))
+    return ExpressionValue::step(static_cast<std::size_t>(in.numbered("t", 0, kMost16, "a step, tN")));
+  return ExpressionValue::constant(in.real("v, d, e, a step, tN, or a number"));
+}
+// Up to what begins with no operation's word.
+void readValue(TextReader& in, Expression& f) {
+  for (bool more = true; more;) {
+    more = false;
+    for (int op = 0; op < kExpressionOps && !more; ++op) {
+      ExpressionStep step{static_cast<ExpressionOp>(op), {}};
+      if (!in.take(toString(step.op))) continue;
+      in.claim(1);
+      for (std::size_t i = 0; i < arity(step.op); ++i) {
+        in.expectSymbol(i == 0 ? "(" : ",");
+        step.operands[i] = readOperand(in);
+      }
+      in.expectSymbol(")");
+      f.steps.push_back(step);
+      more = !in.failed();
+    }
+  }
+  if (!f.any()) in.failExpecting("an operation, add(v, d) for instance");
+}
 
 template <class K>
 bool readField(TextReader& in, K& kernel) {
@@ -179,7 +204,7 @@ void readParts(TextReader& in, Contract& c) {
       Accumulator& acc = c.accumulators.emplace_back();
       readOffset(in, "c", acc.cOffset);
       acc.lanes = readLanes(in);
-      if (in.peekWord() == "bias") readOffset(in, "bias", acc.biasOffset);
+      if (in.peekWord() == "d") readOffset(in, "d", acc.dOffset);
       if (in.take("sums")) acc.sums = readLanes(in);
       readRepeats(in, c.accumulators, 1);
       more = in.nextLine();

@@ -20,11 +20,29 @@ constexpr std::size_t kLeastInLine = 3;
 std::string valueText(const std::optional<ListSteps>& list) {
   return list ? " " + signedText(list->a) + " " + signedText(list->c) : "";
 }
+std::string valueText(const ExpressionValue& value) {
+  switch (value.kind) {
+    case ExpressionValue::Kind::kElement: return "v";
+    case ExpressionValue::Kind::kD: return "d";
+    case ExpressionValue::Kind::kE: return "e";
+    case ExpressionValue::Kind::kStep: return "t" + std::to_string(value.word);
+    case ExpressionValue::Kind::kConstant: return floatText(std::bit_cast<float>(value.word));
+  }
+  return "";
+}
+// Steps one behind another; tN is what step N gives.
+std::string valueText(const Expression& f) {
+  std::string text;
+  for (const ExpressionStep& step : f.steps) {
+    text += std::string(" ") + toString(step.op);
+    for (std::size_t i = 0; i < arity(step.op); ++i) text += (i == 0 ? "(" : ", ") + valueText(step.operands[i]);
+    text += ")";
+  }
+  return text;
+}
 template <class T>
 std::string valueText(const T& value) {
-  if constexpr (std::is_floating_point_v<T>)
-    return " " + floatText(value);
-  else if constexpr (std::is_enum_v<T>)
+  if constexpr (std::is_enum_v<T>)
     return std::string(" ") + toString(value);
   else if constexpr (std::is_same_v<T, bool>)
     return "";
@@ -106,8 +124,7 @@ void printSection(std::ostream& out, const Section& section, Detail detail) {
 void printParts(std::ostream& out, const Contract& c, Detail detail) {
   if (detail == Detail::kFull) {
     eachRun(c.accumulators, 1, c.accumulators.size(), [&](const Accumulator& acc, const std::string& more) {
-      out << "  acc " << place("c", acc.cOffset, acc.lanes)
-          << (acc.biasOffset != 0 ? " " + place("bias", acc.biasOffset) : "")
+      out << "  acc " << place("c", acc.cOffset, acc.lanes) << (acc.dOffset != 0 ? " " + place("d", acc.dOffset) : "")
           << (acc.sums == LaneRange{} ? "" : " sums" + lanesText(acc.sums)) << more << "\n";
     });
     for (const std::vector<std::int32_t>& table : c.tables) {

@@ -148,8 +148,8 @@ struct UnitFlag {
 inline constexpr std::uint8_t kUnitFlags = 8;
 
 /// Calls kernels[v.kernel] on streams a, b, c, where v = variants[mixed radix number of the classes of classAxes' current
-/// steps, first axis most significant]. Moves and maps use a (source) and c (destination), contracts that copy their B vectors d, kernels
-/// that add biases read them through d, those that add a residual: TileProgram::residual.
+/// steps, first axis most significant]. Moves and maps use a (source) and c (destination), contracts that copy their B vectors d; expressions
+/// read d through it, and e: TileProgram::residual.
 struct Call {
   std::string name;
   int a = -1, b = -1, c = -1;
@@ -191,18 +191,19 @@ using Kernel = std::variant<Contract, Copy, Transpose, Fill, Accumulate, LaneSum
 template <class K>
 concept MatrixKernel = OneOf<K, Copy, Transpose, Fill, Accumulate, LaneSums, Map>;
 
-inline PostOps postOpsOf(const Kernel& kernel) {
-  return std::visit(
-      overloaded{[](const OneOf<Contract, Map> auto& k) { return k.post; },
-                 [](const OneOf<Copy, Transpose, Fill, Accumulate, LaneSums> auto&) { return PostOps{}; }},
-      kernel);
+/// What is made of elements before they are stored; null of kernels that store them as they are.
+inline const Expression* expressionOf(const Kernel& kernel) {
+  return std::visit(overloaded{[](const Contract& k) -> const Expression* { return &k.epilogue; },
+                               [](const Map& k) -> const Expression* { return &k.f; },
+                               [](const OneOf<Copy, Transpose, Fill, Accumulate, LaneSums> auto&) -> const Expression* {
+                                 return nullptr;
+                               }},
+                    kernel);
 }
-/// Whether operand d is only read: biases, or results of an activation. Else it is written, if there is one.
+/// Whether operand d is only read, by an expression. Else it is written, if there is one.
 inline bool readsD(const Kernel& kernel) {
-  return std::visit(
-      overloaded{[](const Contract& k) { return k.post.bias; }, [](const Map& k) { return k.post.bias || k.backward; },
-                 [](const OneOf<Copy, Transpose, Fill, Accumulate, LaneSums> auto&) { return false; }},
-      kernel);
+  const Expression* f = expressionOf(kernel);
+  return f != nullptr && f->readsD();
 }
 inline const std::string& labelOf(const Kernel& kernel) {
   return std::visit([](const auto& k) -> const std::string& { return k.label.text; }, kernel);
@@ -214,9 +215,9 @@ inline int lanesOf(const Kernel& kernel) {
 /// Segment list of one variant: per section of its contract, its segments.
 using SegmentList = std::vector<std::vector<Segment>>;
 
-/// What kernels add that add a residual: what lies in `addend` where c lies in `result`, of which it is as large.
+/// What expressions read as e: what lies in `addend` where c lies in `result`, of which it is as large.
 struct Residual {
-  int result = -1, addend = -1;  ///< buffers; -1: none of the program's kernels adds one
+  int result = -1, addend = -1;  ///< buffers; -1: none of the program's expressions reads e
   friend bool operator==(const Residual& x, const Residual& y) = default;
 };
 

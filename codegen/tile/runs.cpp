@@ -76,11 +76,10 @@ bool move(Step& x, const Distance& d) {
 Found distance(const Accumulator& x, const Accumulator& y) {
   Distance d;
   const bool alike = x.lanes == y.lanes && x.sums == y.sums;
-  return alike && subtract(x.cOffset, y.cOffset, d.by[0]) && subtract(x.biasOffset, y.biasOffset, d.by[1])
-             ? Found(d)
-             : std::nullopt;
+  return alike && subtract(x.cOffset, y.cOffset, d.by[0]) && subtract(x.dOffset, y.dOffset, d.by[1]) ? Found(d)
+                                                                                                     : std::nullopt;
 }
-bool move(Accumulator& x, const Distance& d) { return add(x.cOffset, d.by[0]) && add(x.biasOffset, d.by[1]); }
+bool move(Accumulator& x, const Distance& d) { return add(x.cOffset, d.by[0]) && add(x.dOffset, d.by[1]); }
 
 Found distance(const Segment& x, const Segment& y) {
   Distance d;

@@ -24,7 +24,7 @@ inline constexpr DistanceWords distanceWords(const Use* /*type*/) { return {"acc
 inline constexpr DistanceWords distanceWords(const VectorLoad* /*type*/) { return {"b", nullptr, nullptr}; }
 inline constexpr DistanceWords distanceWords(const AOperand* /*type*/) { return {"a", "acc", "b"}; }
 inline constexpr DistanceWords distanceWords(const Step* /*type*/) { return {"a", "b", "acc"}; }
-inline constexpr DistanceWords distanceWords(const Accumulator* /*type*/) { return {"c", "bias", nullptr}; }
+inline constexpr DistanceWords distanceWords(const Accumulator* /*type*/) { return {"c", "d", nullptr}; }
 inline constexpr DistanceWords distanceWords(const Segment* /*type*/) { return {"a", "b", "x"}; }
 inline constexpr DistanceWords distanceWords(const Window* /*type*/) { return {"begin", "end", nullptr}; }
 inline constexpr DistanceWords distanceWords(const Variant* /*type*/) { return {"k", "l", nullptr}; }

@@ -198,7 +198,7 @@ class Structure {
     if (std::any_of(enclosing_.begin(), enclosing_.end(),
                     [&](int a) { return phase_->axes[static_cast<std::size_t>(a)].steps.empty(); }))
       return;  // never made
-    const bool copies = c.d >= 0 && !addsBiases(c);
+    const bool copies = c.d >= 0 && !onlyReadsD(c);
     if (copies && !enclosing_.empty()) {
       for (const AxisStep& step : phase_->axes[static_cast<std::size_t>(enclosing_.back())].steps) {
         const auto d = static_cast<std::size_t>(c.d);
@@ -234,12 +234,12 @@ class Structure {
       variant(c, c.variants[v], "call " + c.name + " variant " + std::to_string(v) + ": ");
   }
 
-  // Whether d, in all variants, leads a microkernel to biases.
-  bool addsBiases(const Call& c) const {
+  // Whether d, in all variants, is what a contract's epilogue reads.
+  bool onlyReadsD(const Call& c) const {
     return std::all_of(c.variants.begin(), c.variants.end(), [&](const Variant& v) {
       if (!within(v.kernel, p_.kernels.size())) return true;
       const auto* contract = std::get_if<Contract>(&p_.kernels[static_cast<std::size_t>(v.kernel)]);
-      return contract != nullptr && contract->post.bias;
+      return contract != nullptr && contract->epilogue.readsD();
     });
   }
 
@@ -267,7 +267,7 @@ class Structure {
       return;
     }
     const Kernel& kernel = p_.kernels[static_cast<std::size_t>(v.kernel)];
-    postOps(c, kernel, which);
+    expression(c, kernel, which);
     std::visit(overloaded{[&](const Contract& k) { calls(c, v, k, which); },
                           [&](const MatrixKernel auto& k) { calls(c, v, k, which); }},
                kernel);
@@ -293,18 +293,18 @@ class Structure {
     stream(c, c.a, "a", true, false);
     stream(c, c.b, "b", true, false);
     stream(c, c.c, "c", true, true);
-    if (!contract.post.bias) stream(c, c.d, "d", contract.copiesB, true);
+    if (!contract.epilogue.readsD()) stream(c, c.d, "d", contract.copiesB, true);
     if (v.aligned != -1) twin(contract, v.aligned, which);
     list(v.list, contract.sections.size(), "contract " + contract.label.text, which);
   }
 
-  // Biases come through d.
-  void postOps(const Call& c, const Kernel& kernel, const std::string& which) {
-    const PostOps post = postOpsOf(kernel);
-    if (readsD(kernel)) stream(c, c.d, "d", true, false);
-    if (!post.add || !within(c.c, phase_->streams.size())) return;
+  void expression(const Call& c, const Kernel& kernel, const std::string& which) {
+    const Expression* f = expressionOf(kernel);
+    if (f == nullptr) return;
+    if (f->readsD()) stream(c, c.d, "d", true, false);
+    if (!f->readsE() || !within(c.c, phase_->streams.size())) return;
     require(p_.residual.addend >= 0 && phase_->streams[static_cast<std::size_t>(c.c)].buffer == p_.residual.result,
-            which + "adds a residual, but c does not lead to the buffer that the program has one for");
+            which + "reads e, but c does not lead to the buffer that the program has a residual for");
   }
 
   void list(int number, std::size_t sections, const std::string& kernel, const std::string& which) {

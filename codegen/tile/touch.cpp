@@ -56,9 +56,9 @@ bool visitKernel(const Contract& c, const SegmentList* list, CallOperand operand
     return std::all_of(c.accumulators.begin(), c.accumulators.end(), [&](const Accumulator& acc) {
       return visit(vectorAt(acc.cOffset, acc.lanes, c.lanes, elementBytes(c.result)));
     });
-  if (operand == CallOperand::kD && c.post.bias)
+  if (operand == CallOperand::kD && c.epilogue.readsD())
     return std::all_of(c.accumulators.begin(), c.accumulators.end(),
-                       [&](const Accumulator& acc) { return visit(vectorAt(acc.biasOffset, {}, c.lanes)); });
+                       [&](const Accumulator& acc) { return visit(vectorAt(acc.dOffset, {}, c.lanes)); });
   if (operand == CallOperand::kD)
     return visitCopies(c, *list, [&](std::int64_t at, const LaneRange& r) { return visit(vectorAt(at, r, c.lanes)); });
   for (std::size_t s = 0; s < c.sections.size(); ++s) {
@@ -76,13 +76,10 @@ bool visitKernel(const Contract& c, const SegmentList* list, CallOperand operand
   return true;
 }
 
-// What is read through d: a line for each row, of bytes. Biases: whole vectors.
+// What is read through d: a line for each row.
 MatrixLines readThroughD(const Map& m) {
-  if (m.cols <= 0 || (!m.post.bias && !m.backward)) return {};
-  const std::int64_t bytes = m.backward          ? m.cols * elementBytes(m.result)
-                             : m.biasColumn == 0 ? kWord
-                                                 : (m.cols - 1) / m.lanes * m.lanes * m.biasColumn + m.lanes * kWord;
-  return {m.rows, bytes, m.biasRow, 1};
+  if (m.cols <= 0 || !m.f.readsD()) return {};
+  return {m.rows, m.dColumn == 0 ? 1 : m.cols, m.dRow, elementBytes(m.d)};
 }
 MatrixLines readThroughD(const OneOf<Copy, Transpose, Fill, Accumulate, LaneSums> auto&) { return {}; }
 
@@ -134,7 +131,7 @@ std::array<ByteRange, 4> extentsOf(const Contract& c, const SegmentList* list) {
   for (const Accumulator& acc : c.accumulators)
     include(whole[2], vectorAt(acc.cOffset, acc.lanes, c.lanes, elementBytes(c.result)));
   for (const Accumulator& acc : c.accumulators) {
-    if (c.post.bias) include(whole[3], vectorAt(acc.biasOffset, {}, c.lanes));
+    if (c.epilogue.readsD()) include(whole[3], vectorAt(acc.dOffset, {}, c.lanes));
   }
   visitCopies(c, *list, [&](std::int64_t at, const LaneRange& r) {
     include(whole[3], vectorAt(at, r, c.lanes));

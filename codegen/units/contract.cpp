@@ -9,16 +9,16 @@
 
 #include "codegen/units/assembler.h"
 #include "codegen/units/element_code.h"
+#include "codegen/units/expression_code.h"
 #include "codegen/units/pair_code.h"
-#include "codegen/units/post_code.h"
 #include "cubejit/microkernel_registers.h"
 
 namespace cubejit {
 namespace {
 
 enum Scalar { kA, kB, kC, kList, kRepeat, kCounts, kSegment, kAt, kBt, kOuter, kSegments, kFlag };
-constexpr int kCopy = kFlag;                 // nothing else needs it while sections run
-constexpr int kBias = kList, kAddend = kBt;  // the second when they have run
+constexpr int kCopy = kFlag;         // nothing else needs it while sections run
+constexpr int kD = kList, kE = kBt;  // the second when they have run
 
 class Lowering {
  public:
@@ -30,13 +30,17 @@ class Lowering {
         vectorsB_(asm_, contract.vectorsB, Element::kF32, contract.pairPitchB),
         firstMembersB_(asm_, contract.vectorsB, Element::kF32),
         results_(asm_, Element::kF32, contract.result),
-        post_(asm_, contract.post, contract.result),
+        readsD_(contract.epilogue.readsD()),
+        readsE_(contract.epilogue.readsE()),
+        epilogue_(asm_, contract.epilogue),
+        e_(asm_, contract.result, Element::kF32),
         pairCode_(asm_, contract.lanes, contract.pairPitchB) {}
 
   Result<VectorProgram> run() {
     describe();
     if (!fitsRegisters(needs_, isa_)) return tooMany();
     assignRegisters();
+    if (epilogue_.temporaries() > freeAtEnd().size()) return tooMany();
     if (c_.dotProducts && !isa_.bf16Dot)
       return Error{ErrorCode::kUnsupported, Stage::kVector,
                    c_.label.text + ": " + toString(isa_.level) + " has no dot product of bf16"};
@@ -54,9 +58,9 @@ class Lowering {
     asm_.add(kB, kB, kFlag);
     asm_.arg(kFlag, ArgSlot::kCRepeat);
     asm_.add(kC, kC, kFlag);
-    if (c_.post.bias) {
+    if (readsD_) {
       asm_.arg(kFlag, ArgSlot::kDRepeat);
-      asm_.add(kBias, kBias, kFlag);
+      asm_.add(kD, kD, kFlag);
     }
     asm_.endLoop();
     return asm_.take();
@@ -70,9 +74,8 @@ class Lowering {
     needs_.accumulators = accs_;
     needs_.pairsB = vectorsB_.loadNeedsTemporary();
     needs_.rounds = results_.storeNeedsScratch();
-    needs_.masks = std::any_of(c_.accumulators.begin(), c_.accumulators.end(), [&](const Accumulator& a) {
-      return masked(a.lanes) || (c_.post.add && masked(a.addends()));
-    });
+    needs_.masks = std::any_of(c_.accumulators.begin(), c_.accumulators.end(),
+                               [&](const Accumulator& a) { return masked(a.lanes) || (readsE_ && masked(a.live())); });
     for (const Section& section : c_.sections) {
       for (const Step& step : section.steps) {
         needs_.singles = needs_.singles || step.firstMembers;
@@ -148,13 +151,13 @@ class Lowering {
     }
     for (const Accumulator& acc : c_.accumulators) {
       ranges.push_back(acc.lanes);
-      if (c_.post.add) ranges.push_back(acc.addends());
+      if (readsE_) ranges.push_back(acc.live());
     }
     asm_.comment("arguments");
     asm_.arg(kA, ArgSlot::kA);
     asm_.arg(kB, ArgSlot::kB);
     asm_.arg(kC, ArgSlot::kC);
-    if (c_.post.bias) asm_.arg(kBias, ArgSlot::kD);
+    if (readsD_) asm_.arg(kD, ArgSlot::kD);
     asm_.arg(kRepeat, ArgSlot::kRepeat);
     asm_.reserveMasks(ranges);
     if (pairCode_.held()) pairCode_.loadTables();
@@ -188,13 +191,16 @@ class Lowering {
     }
     for (int i = sums_; i < accs_; ++i) asm_.addF(i % sums_, i % sums_, i);
     if (c_.addsToC) addWhatIsInC();
-    if (c_.post.add) {
-      asm_.arg(kAddend, ArgSlot::kResidual);
-      asm_.add(kAddend, kAddend, kC);
+    if (readsE_) {
+      asm_.arg(kE, ArgSlot::kResidual);
+      asm_.add(kE, kE, kC);
     }
     for (int i = 0; i < sums_; ++i) {
       const Accumulator& acc = c_.accumulators[static_cast<std::size_t>(i)];
-      if (post_.any()) post_.apply(i, freeAtEnd().front(), kBias, acc.biasOffset, kAddend, acc.cOffset, acc.addends());
+      if (epilogue_.any())
+        epilogue_.apply(
+            i, freeAtEnd(), [&](int reg) { asm_.load(reg, kD, acc.dOffset); },
+            [&](int reg) { e_.load(reg, -1, kE, acc.cOffset, acc.live()); });
       if (c_.streamingStore && acc.lanes.all())
         asm_.storeStream(i, kC, acc.cOffset);
       else
@@ -424,7 +430,9 @@ class Lowering {
   const HostIsa isa_;
   VectorAssembler asm_;
   ElementCode vectorsA_, vectorsB_, firstMembersB_, results_;
-  PostCode post_;
+  const bool readsD_, readsE_;  ///< the epilogue
+  ExpressionCode epilogue_;
+  ElementCode e_;
   PairCode pairCode_;
   int sums_ = 0, accs_ = 0;  ///< results, and registers that their sets take
   int set_ = 0;              ///< first register of the set of the step that is emitted

@@ -57,13 +57,13 @@ TEST(TileParse, FloatsKeepTheirBits) {
   const std::vector<float> values = {0.0F, -0.0F,   inf,  -inf,
                                      nan,  payload, 0.1F, std::numeric_limits<float>::denorm_min()};
   program.buffers[2].values = values;
-  auto& post = std::get<Contract>(program.kernels[0]).post;
-  post = {false, false, Activation::kClip, -0.0F, 0.1F};
+  Expression& epilogue = std::get<Contract>(program.kernels[0]).epilogue;
+  for (const float value : values)
+    epilogue.then(ExpressionOp::kMax, ExpressionValue::constant(value), ExpressionValue::element());
   const auto read = parseTileProgram(print(program, Detail::kFull));
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(std::memcmp(read->buffers[2].values.data(), values.data(), values.size() * 4), 0);
-  EXPECT_TRUE(std::signbit(std::get<Contract>(read->kernels[0]).post.alpha));
-  EXPECT_EQ(std::get<Contract>(read->kernels[0]).post.beta, 0.1F);
+  EXPECT_EQ(std::get<Contract>(read->kernels[0]).epilogue, epilogue);
 }
 
 TEST(TileParse, RepetitionsAreShort) {

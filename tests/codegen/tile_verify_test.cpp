@@ -117,7 +117,8 @@ const Broken kBroken[] = {
     {"FilledType", [](TileProgram& p) { p.kernels[1] = Fill{.lanes = 8, .element = Element::kBf16}; },
      "zeros of type bf16"},
     {"PairsCut", [](TileProgram& p) { move(p).pairsCut = 1; }, "1 pairs cut of 4"},
-    {"MapOfPairs", [](TileProgram& p) { p.kernels[1] = Map{.lanes = 8, .from = Element::kPair}; }, "post-ops of pair"},
+    {"MapOfPairs", [](TileProgram& p) { p.kernels[1] = Map{.lanes = 8, .from = Element::kPair}; },
+     "values of type pair"},
     {"OverlappingRows", [](TileProgram& p) { move(p).padCols = 1; },
      "rows of the destination overlap: 36 bytes, 32 apart"},
     // between the parts

@@ -38,7 +38,20 @@ class Generator {
   LaneRange lanes() {
     return flip() ? LaneRange{} : LaneRange{static_cast<std::int16_t>(below(8)), static_cast<std::int16_t>(below(17))};
   }
-  PostOps post() { return {flip(), flip(), static_cast<Activation>(below(4)), real(), real()}; }
+  Expression expression() {
+    Expression f;
+    for (int i = below(4); i > 0; --i) {
+      ExpressionStep step{static_cast<ExpressionOp>(below(kExpressionOps)), {}};
+      for (std::size_t o = 0; o < arity(step.op); ++o) {
+        const auto kind = static_cast<ExpressionValue::Kind>(below(5));
+        step.operands[o] =
+            kind == ExpressionValue::Kind::kConstant ? ExpressionValue::constant(real()) : ExpressionValue{kind, 0};
+        if (kind == ExpressionValue::Kind::kStep) step.operands[o].word = static_cast<std::uint32_t>(below(3));
+      }
+      f.steps.push_back(step);
+    }
+    return f;
+  }
 
   // Now and then a run, of one or two entries that move on; `next` makes an entry from the one it repeats.
   template <class T, class Make, class Next>
@@ -81,8 +94,8 @@ class Generator {
       case 3: return Accumulate{lanes, number(), number(), number(), number(), listSteps(), name()};
       case 4: return LaneSums{lanes, number(), number(), name()};
       case 5:
-        return Map{lanes,     number(), number(), number(), number(), number(), flip(),    element(),
-                   element(), flip(),   post(),   number(), number(), flip(),   element(), name()};
+        return Map{lanes,     number(), number(),     number(),  number(), number(), flip(), element(),
+                   element(), flip(),   expression(), element(), number(), number(), name()};
       default: return contract();
     }
   }
@@ -101,7 +114,7 @@ class Generator {
     c.copiesB = flip();
     c.vectorsA = element(), c.vectorsB = element(), c.result = element();
     c.pairPitchB = number();
-    c.post = post();
+    c.epilogue = expression();
     c.label = name();
     return c;
   }

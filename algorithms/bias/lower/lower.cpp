@@ -321,7 +321,8 @@ class Lowering {
 
 }  // namespace
 
-Result<TileProgram> lowerBias(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
+Result<TileProgram> lowerBias(const Problem& problem, const TilingPlan& plan, const Machine& machine,
+                              const ResultOps& /*none*/) {
   return Lowering(problem, plan.as<BiasPlan>(), machine).run();
 }
 

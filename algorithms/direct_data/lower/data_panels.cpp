@@ -30,7 +30,7 @@ class Moves {
       b.addStep(row_, {{o_.tensor, i * t_.hStride}, {o_.panel, i * o_.pitch.h}}, static_cast<int>(i));
   }
 
-  Node pieces(int blocks) {
+  Node pieces(int blocks, Epilogue* epilogue) {
     const PanelElements elements = in_ ? p_.operandElements : PanelElements::kWide;
     // Pieces of a whole block of channels, and of the last, narrower one; the axis has the longer list's steps.
     const auto channelsOf = [&](int tail) {
@@ -40,9 +40,13 @@ class Moves {
                                                           channelPieces(t_, channelsOf(1), elements)};
     const std::vector<ChannelPiece>& longest = pieces[pieces[0].size() >= pieces[1].size() ? 0 : 1];
     const int piece = b_.addAxis(in_ ? "piece_in" : "piece_out", static_cast<int>(longest.size()));
-    for (std::size_t i = 0; i < longest.size(); ++i)
-      b_.addStep(piece, {{o_.tensor, longest[i].tensorOffset}, {o_.panel, longest[i].panelOffset}},
-                 static_cast<int>(i));
+    std::int64_t channel = 0;
+    for (std::size_t i = 0; i < longest.size(); ++i) {
+      AxisDeltas step{{o_.tensor, longest[i].tensorOffset}, {o_.panel, longest[i].panelOffset}};
+      if (epilogue != nullptr) step.push_back(epilogue->toChannel(channel));
+      b_.addStep(piece, step, static_cast<int>(i));
+      channel += longest[i].channels;
+    }
     Call call = callOf(in_ ? "load_panel" : "store_panel");
     if (blocks >= 0) call.classAxes.push_back(blocks);
     call.classAxes.push_back(piece);
@@ -58,14 +62,16 @@ class Moves {
         }
       }
     });
-    return loopNode(plane_, {loopNode(piece, eachRow(callNode(std::move(call))))});
+    const bool plain = !t_.channelsLast && t_.c0 == 0;
+    return loopNode(plane_, {loopNode(piece, eachRow(std::move(call), epilogue,
+                                                     plain ? StoredChannels::kLines : StoredChannels::kColumns))});
   }
 
-  Node sums() {
+  Node sums(Epilogue& epilogue) {
     // Channels-last: pixels and channels are one row in both. Plain: a row for each channel.
     const bool together = t_.channelsLast;
-    const int channel =
-        b_.addUniformAxis("channel", together ? 1 : t_.channels, {{o_.tensor, t_.cStride}, {o_.panel, p_.lanes * 4}});
+    const int channel = b_.addUniformAxis("channel", together ? 1 : t_.channels,
+                                          {{o_.tensor, t_.cStride}, {o_.panel, p_.lanes * 4}, epilogue.toChannel(1)});
     Call call = callOf("sum_lanes");
     forEachPlane([&](std::int64_t pixels) {
       Variant v;
@@ -77,7 +83,8 @@ class Moves {
       }
       call.variants.push_back(v);
     });
-    return loopNode(plane_, {loopNode(channel, eachRow(callNode(std::move(call))))});
+    return loopNode(plane_, {loopNode(channel, eachRow(std::move(call), &epilogue,
+                                                       together ? StoredChannels::kColumns : StoredChannels::kNone))});
   }
 
  private:
@@ -89,10 +96,14 @@ class Moves {
     return call;
   }
 
-  std::vector<Node> eachRow(Node call) const {
+  // Without an epilogue it loads.
+  std::vector<Node> eachRow(Call call, Epilogue* epilogue, StoredChannels channels) const {
     std::vector<Node> body;
-    body.push_back(together_ ? std::move(call) : loopNode(row_, {std::move(call)}));
-    return body;
+    if (epilogue == nullptr)
+      body.push_back(callNode(std::move(call)));
+    else
+      body = epilogue->storing(std::move(call), channels);
+    return together_ ? std::move(body) : nest({row_}, std::move(body));
   }
 
   // Calls visit(pixels of the plane, or of one of its rows; 0 if there is none) for every class of cache blocks.
@@ -125,8 +136,10 @@ class Moves {
 
 }  // namespace
 
-Node packNode(ProgramBuilder& b, const DataPanels& p) { return Moves(b, p, true).pieces(-1); }
-Node unpackNode(ProgramBuilder& b, const DataPanels& p, int blocks) { return Moves(b, p, false).pieces(blocks); }
-Node sumNode(ProgramBuilder& b, const DataPanels& p) { return Moves(b, p, false).sums(); }
+Node packNode(ProgramBuilder& b, const DataPanels& p) { return Moves(b, p, true).pieces(-1, nullptr); }
+Node unpackNode(ProgramBuilder& b, const DataPanels& p, Epilogue& epilogue, int blocks) {
+  return Moves(b, p, false).pieces(blocks, &epilogue);
+}
+Node sumNode(ProgramBuilder& b, const DataPanels& p, Epilogue& epilogue) { return Moves(b, p, false).sums(epilogue); }
 
 }  // namespace cubejit

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "algorithms/kit/lower/blocked_axis.h"
+#include "algorithms/kit/lower/epilogue.h"
 #include "algorithms/kit/lower/operand.h"
 #include "algorithms/kit/lower/panel_moves.h"
 
@@ -25,8 +26,8 @@ struct DataPanels {
 /// Moves dy's rows into the panel, plane by plane; a plane's rows are one matrix.
 Node packNode(ProgramBuilder& b, const DataPanels& p);
 /// Moves the panel's rows out to dx. `blocks`: the axis of channel blocks if the panel holds only one of them, else -1.
-Node unpackNode(ProgramBuilder& b, const DataPanels& p, int blocks);
+Node unpackNode(ProgramBuilder& b, const DataPanels& p, Epilogue& epilogue, int blocks);
 /// Sums the lanes of the panel's partial results into dx.
-Node sumNode(ProgramBuilder& b, const DataPanels& p);
+Node sumNode(ProgramBuilder& b, const DataPanels& p, Epilogue& epilogue);
 
 }  // namespace cubejit

@@ -15,6 +15,7 @@
 #include "algorithms/direct_data/lower/tap_group.h"
 #include "algorithms/direct_data/result_prefetch.h"
 #include "algorithms/kit/lower/data_gradient.h"
+#include "algorithms/kit/lower/epilogue.h"
 #include "algorithms/kit/lower/operand.h"
 #include "algorithms/kit/lower/pack_weights.h"
 #include "algorithms/kit/panel_pitch.h"
@@ -31,10 +32,12 @@ constexpr std::int64_t kMostTapsTogether = 64;
 
 class Lowering {
  public:
-  Lowering(const Problem& problem, const DirectDataPlan& plan, const Machine& machine)
-      : plan_(plan),
+  Lowering(const Problem& problem, const DirectDataPlan& plan, const Machine& machine, const ResultOps& ops)
+      : problem_(problem),
+        plan_(plan),
         lanes_(machine.isa.lanes()),
         b_(problemLabel(problem, Pass::kDx)),
+        epilogue_(b_, ops, lanes_),
         g_(makeDataGradient(problem, true)) {
     block_ = {plan.registerD, plan.registerH, plan.registerW};
     if (g_.view.lineOnH) block_ = {1, plan.registerW, 1};
@@ -57,7 +60,8 @@ class Lowering {
     dy_ = Operand(g_.operand, b_.addTensor(TensorId::kDy, g_.operand.span));
     weightBuffer_ = b_.addTensor(TensorId::kW, g_.weightBytes);
     dx_ = Operand(g_.result, b_.addTensor(TensorId::kDx, g_.result.bytes));
-    if (g_.hasGaps && !plan_.bufferC) addZeroPhase(b_, dx_.buffer, g_.result.bytes, lanes_);
+    epilogue_.begin(g_.result, g_.view.groups, dx_.buffer);
+    if (g_.hasGaps && !plan_.bufferC) epilogue_.fill(problem_);
     if (inputVectors_) {
       packedBuffer_ = b_.addBuffer("packed_w", Buffer::Use::kShared, g_.view.groups * packedInputBytes(g_, packing_));
       addPackInputPhase(b_, g_, packing_, weightBuffer_, packedBuffer_);
@@ -69,6 +73,7 @@ class Lowering {
       if (!plan_.packsPerTask()) addPackPhase(b_, g_, packing_, weightBuffer_, packedBuffer_);
     }
     multiplyPhase();
+    epilogue_.end();
     return b_.finish();
   }
 
@@ -84,15 +89,18 @@ class Lowering {
     dx_.addTensorStream(b_, "dx");
     dx_.addPanelStream(b_);
     const int weights = plan_.packsPerTask() ? b_.addStream("w", weightBuffer_) : w;
+    epilogue_.enterPhase();
 
     // Parallel axes: groups, images, cache blocks of depth and rows; and channel blocks where they are outside.
     const std::int64_t weightsPerGroup = inputVectors_ ? packedInputBytes(g_, packing_)
                                          : plan_.packsWeights() && !plan_.packsPerTask()
                                              ? nBlocks_ * packing_.blockBytes(g_)
                                              : g_.wGroup;
-    const int groups = b_.addUniformAxis(
-        "g", g_.view.groups,
-        {{weights, weightsPerGroup}, {dy_.tensor, g_.operand.groupStride()}, {dx_.tensor, g_.result.groupStride()}});
+    const int groups = b_.addUniformAxis("g", g_.view.groups,
+                                         {{weights, weightsPerGroup},
+                                          {dy_.tensor, g_.operand.groupStride()},
+                                          {dx_.tensor, g_.result.groupStride()},
+                                          epilogue_.toChannel(g_.result.channels)});
     const int images = imageAxis();
     std::array<int, 2> cacheAxis{};
     std::array<int, 3> registerAxis{};
@@ -109,6 +117,7 @@ class Lowering {
         d.emplace_back(dx_.tensor, g_.result.channelOffset(i * width_));
       else
         d.emplace_back(dx_.stream, dx_.pitch.c.to(i * width_));
+      if (!plan_.bufferC || plan_.packsPerTask()) d.push_back(epilogue_.toChannel(i * width_));
       b_.addStep(blocks, d, packing_.widthOf(i) < width_ ? 1 : 0);
     }
 
@@ -119,6 +128,7 @@ class Lowering {
               {images, cacheAxis[0], cacheAxis[1], registerAxis[0], registerAxis[1], registerAxis[2], blocks},
               {}};
     fillVariants(call);
+    if (!plan_.bufferC) epilogue_.finish(call);
     std::vector<Node> calls;
     calls.push_back(callNode(std::move(call)));
 
@@ -140,9 +150,9 @@ class Lowering {
     if (plan_.packA) blockBody.push_back(packNode(b_, panels(cacheAxis)));
     for (Node& node : nest(loops, std::move(calls))) blockBody.push_back(std::move(node));
     if (inputVectors_)
-      blockBody.push_back(sumNode(b_, panels(cacheAxis)));
+      blockBody.push_back(sumNode(b_, panels(cacheAxis), epilogue_));
     else if (plan_.bufferC)
-      blockBody.push_back(unpackNode(b_, panels(cacheAxis), plan_.packsPerTask() ? blocks : -1));
+      blockBody.push_back(unpackNode(b_, panels(cacheAxis), epilogue_, plan_.packsPerTask() ? blocks : -1));
     if (plan_.packsPerTask()) {
       const int share = b_.addPartition("image_part", images, std::min(plan_.batchParts, b_.axisSteps(images)));
       phase.parallelAxes = {groups, blocks, share};
@@ -418,6 +428,8 @@ class Lowering {
       for (const Subset& s : subsets)
         contract.sections.push_back(dataSection(tile, s, stepsAtOnce(lens, s, remainderSteps(left)), left));
     }
+    if (!plan_.bufferC)
+      epilogue_.finish(contract, [&](std::size_t i) { return static_cast<std::int64_t>(i) % vectors * lanes_; });
     contract.prefetchResults = !plan_.bufferC && prefetchesDxResults(plan_.prefetch, reduced_ * g_.taps);
     Twins twins{b_.addKernel(contract), -1};
     if (plan_.streamingStore && width % lanes_ == 0) {
@@ -430,11 +442,13 @@ class Lowering {
     return twins;
   }
 
+  const Problem& problem_;
   const DirectDataPlan& plan_;
   const int lanes_;
   bool inputVectors_ =
       false;  ///< lanes are channels of dy: vectors_ counts result channels, results are summed across lanes
   ProgramBuilder b_;
+  Epilogue epilogue_;
   const DataGradient g_;
   std::array<std::int64_t, 3> block_{};
   std::array<BlockedAxis, 3> axes_;
@@ -453,8 +467,9 @@ class Lowering {
 
 }  // namespace
 
-Result<TileProgram> lowerDirectData(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
-  return Lowering(problem, plan.as<DirectDataPlan>(), machine).run();
+Result<TileProgram> lowerDirectData(const Problem& problem, const TilingPlan& plan, const Machine& machine,
+                                    const ResultOps& ops) {
+  return Lowering(problem, plan.as<DirectDataPlan>(), machine, ops).run();
 }
 
 }  // namespace cubejit

@@ -398,7 +398,8 @@ class Lowering {
 
 }  // namespace
 
-Result<TileProgram> lowerDirectWeights(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
+Result<TileProgram> lowerDirectWeights(const Problem& problem, const TilingPlan& plan, const Machine& machine,
+                                       const ResultOps& /*none*/) {
   return Lowering(problem, plan.as<DirectWeightsPlan>(), machine).run();
 }
 

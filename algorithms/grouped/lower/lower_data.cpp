@@ -16,6 +16,7 @@
 #include "algorithms/grouped/shape.h"
 #include "algorithms/kit/lower/class_numbers.h"
 #include "algorithms/kit/lower/data_gradient.h"
+#include "algorithms/kit/lower/epilogue.h"
 #include "algorithms/kit/lower/operand.h"
 #include "algorithms/kit/lower/panel_moves.h"
 #include "algorithms/kit/panel_pitch.h"
@@ -36,9 +37,10 @@ struct CacheParts {
 
 class Lowering {
  public:
-  Lowering(const Problem& problem, const GroupedDataPlan& plan, const Machine& machine)
+  Lowering(const Problem& problem, const GroupedDataPlan& plan, const Machine& machine, const ResultOps& ops)
       : plan_(plan),
         b_(problemLabel(problem, Pass::kDx)),
+        epilogue_(b_, ops, machine.isa.lanes()),
         g_(makeDataGradient(problem, false)),
         lanes_(makeGroupLanes(machine.isa.lanes(), g_.view.groups, g_.result, g_.operand, plan.dotProducts)),
         bufferC_(buffersResults(g_.result, machine.isa)) {}
@@ -51,6 +53,7 @@ class Lowering {
     dy_ = Operand(g_.operand, b_.addTensor(TensorId::kDy, g_.operand.span));
     const int weights = b_.addTensor(TensorId::kW, g_.weightBytes);
     dx_ = Operand(g_.result, b_.addTensor(TensorId::kDx, g_.result.bytes));
+    epilogue_.begin(g_.result, g_.view.groups, dx_.buffer);
     packedBuffer_ = b_.addBuffer("packed_w", Buffer::Use::kShared, lanes_.blocks * blockBytes());
     GroupWeights order{g_.wGroup, g_.wReduced, g_.wResult, g_.view.kernel, g_.wTap};
     if (plan_.dotProducts) {
@@ -59,6 +62,7 @@ class Lowering {
     }
     addGroupPack(b_, lanes_, order, weights, packedBuffer_);
     multiplyPhase();
+    epilogue_.end();
     return b_.finish();
   }
 
@@ -92,6 +96,7 @@ class Lowering {
     dx_.addTensorStream(b_, "dx");
     dy_.addPanelStream(b_, "panel");
     dx_.addPanelStream(b_, "panel_out");
+    epilogue_.enterPhase();
 
     const int images =
         b_.addUniformAxis("n", g_.view.batch, {{dy_.tensor, g_.operand.nStride}, {dx_.tensor, g_.result.nStride}});
@@ -102,17 +107,23 @@ class Lowering {
     const int blocks = b_.addAxis("block", 2);
     for (std::int64_t i = 0; i < units_; ++i) {
       const std::int64_t block = i * width_;
-      b_.addStep(blocks,
-                 {{dy_.stream, offsetOf(block, dy_)}, {w, block * blockBytes()}, {dx_.stream, offsetOf(block, dx_)}},
-                 lanes_.classOfUnit(i, width_));
+      AxisDeltas step{
+          {dy_.stream, offsetOf(block, dy_)}, {w, block * blockBytes()}, {dx_.stream, offsetOf(block, dx_)}};
+      if (!bufferC_) step.push_back(epilogue_.toChannel(block * blockChannels()));
+      b_.addStep(blocks, step, lanes_.classOfUnit(i, width_));
     }
     if (!columns && blockParts_ > 1) {
       blockPartition_ = b_.addPartition("channel_part", blocks, blockParts_);
       for (const Operand* o : {&dy_, &dx_}) startAtPart(b_, blockPartition_, partOf(*o), *o);
+      for (std::int64_t i = 0; bufferC_ && i < blockParts_; ++i) {
+        const auto [bias, bytes] = epilogue_.toChannel(partOf(dx_).loadBegin(i));
+        if (bytes != 0) b_.moveStep(blockPartition_, i, bias, bytes);
+      }
     }
 
     Call call{"multiply", dy_.stream, w, dx_.stream, {local[0], local[1], local[2], blocks}, {}};
     fillVariants(call);
+    if (!bufferC_) epilogue_.finish(call);
     std::vector<Node> body;
     body.push_back(callNode(std::move(call)));
     Phase& phase = b_.phase();
@@ -137,6 +148,7 @@ class Lowering {
   }
 
   GroupAxis& axis(int i) { return axes_[static_cast<std::size_t>(i)]; }
+  std::int64_t blockChannels() const { return lanes_.perBlock * g_.result.channels; }
   // Bytes from the first block of groups to another, as kernels see them.
   std::int64_t offsetOf(std::int64_t block, const Operand& o) const {
     return o.pitch.c.to(block * lanes_.perBlock * o.view->channels);
@@ -251,9 +263,14 @@ class Lowering {
       const GroupUnit unit{lanes_.groupsOfUnit(tail, width_), offsetOf(1, dy_), blockBytes(), offsetOf(1, dx_),
                            storedGroups};
       if (unit.groups.empty()) continue;
-      block.index[static_cast<std::size_t>(tail)] = b_.addKernel(groupedDataKernel(
-          block.kernel, lanes_, unit, g_.view.kernel.w, KernelRow{dy_.pitch.h, dy_.pitch.w, operandElement()},
-          KernelRow{dx_.pitch.h, dx_.pitch.w, dx_.element()}, plan_.dotProducts));
+      Contract contract = groupedDataKernel(block.kernel, lanes_, unit, g_.view.kernel.w,
+                                            KernelRow{dy_.pitch.h, dy_.pitch.w, operandElement()},
+                                            KernelRow{dx_.pitch.h, dx_.pitch.w, dx_.element()}, plan_.dotProducts);
+      const auto ofBlock = contract.accumulators.size() / unit.groups.size();
+      if (!bufferC_)
+        epilogue_.finish(contract,
+                         [&](std::size_t i) { return static_cast<std::int64_t>(i / ofBlock) * blockChannels(); });
+      block.index[static_cast<std::size_t>(tail)] = b_.addKernel(std::move(contract));
     }
     return block;
   }
@@ -331,13 +348,19 @@ class Lowering {
         }
       }
     }
-    Node load = callNode(std::move(call));
-    if (!together) load = loopNode(row, {std::move(load)});
-    b_.phase().body.push_back(loopNode(plane, {std::move(load)}));
+    std::vector<Node> moves;
+    if (in)
+      moves.push_back(callNode(std::move(call)));
+    else
+      moves = epilogue_.storing(std::move(call),
+                                !t.channelsLast && t.c0 == 0 ? StoredChannels::kLines : StoredChannels::kColumns);
+    if (!together) moves = nest({row}, std::move(moves));
+    b_.phase().body.push_back(loopNode(plane, std::move(moves)));
   }
 
   const GroupedDataPlan& plan_;
   ProgramBuilder b_;
+  Epilogue epilogue_;
   const DataGradient g_;
   const GroupLanes lanes_;
   const bool bufferC_;
@@ -354,8 +377,9 @@ class Lowering {
 
 }  // namespace
 
-Result<TileProgram> lowerGroupedData(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
-  return Lowering(problem, plan.as<GroupedDataPlan>(), machine).run();
+Result<TileProgram> lowerGroupedData(const Problem& problem, const TilingPlan& plan, const Machine& machine,
+                                     const ResultOps& ops) {
+  return Lowering(problem, plan.as<GroupedDataPlan>(), machine, ops).run();
 }
 
 }  // namespace cubejit

@@ -242,7 +242,8 @@ class Lowering {
 
 }  // namespace
 
-Result<TileProgram> lowerGroupedWeights(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
+Result<TileProgram> lowerGroupedWeights(const Problem& problem, const TilingPlan& plan, const Machine& machine,
+                                        const ResultOps& /*none*/) {
   return Lowering(problem, plan.as<GroupedWeightsPlan>(), machine).run();
 }
 

@@ -35,6 +35,8 @@ class ProgramBuilder {
   void addUnits(std::vector<std::string> queues, std::vector<MachineUnit> units);
   /// An input or output by the name of the convolution's tensor; weights are kept.
   int addTensor(TensorId tensor, std::int64_t bytes);
+  void extendName(const std::string& more) { program_.name += more; }
+  void setResidual(int result, int addend) { program_.residual = {result, addend}; }
   Buffer& bufferAt(int buffer) { return program_.buffers[static_cast<std::size_t>(buffer)]; }
   int addKernel(Kernel kernel);  ///< index of an equal kernel if there is one
   const Kernel& kernelAt(int kernel) const { return program_.kernels[static_cast<std::size_t>(kernel)]; }

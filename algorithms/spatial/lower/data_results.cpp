@@ -16,9 +16,17 @@ struct Piece {
 
 class Leaving {
  public:
-  Leaving(ProgramBuilder& b, const SpatialResults& r, int panel, int tensor, const std::vector<int>& classAxes,
-          const std::vector<bool>& exists, const std::array<std::int64_t, 2>& channels)
-      : b_(b), r_(r), panel_(panel), tensor_(tensor), classAxes_(classAxes), exists_(exists), channels_(channels) {}
+  Leaving(ProgramBuilder& b, Epilogue& epilogue, const SpatialResults& r, int panel, int tensor,
+          const std::vector<int>& classAxes, const std::vector<bool>& exists,
+          const std::array<std::int64_t, 2>& channels)
+      : b_(b),
+        epilogue_(epilogue),
+        r_(r),
+        panel_(panel),
+        tensor_(tensor),
+        classAxes_(classAxes),
+        exists_(exists),
+        channels_(channels) {}
 
   void run(std::vector<Node>& body) {
     const bool last = r_.result->channelsLast;
@@ -56,7 +64,10 @@ class Leaving {
     return out;
   }
 
-  Node eachRow(Node call) const { return r_.rowAxis < 0 ? std::move(call) : loopNode(r_.rowAxis, {std::move(call)}); }
+  std::vector<Node> eachRow(Call call, StoredChannels channels) {
+    std::vector<Node> body = epilogue_.storing(std::move(call), channels);
+    return r_.rowAxis < 0 ? std::move(body) : nest({r_.rowAxis}, std::move(body));
+  }
 
   std::int64_t from(const Piece& piece) const { return piece.firstPhase * r_.blockRows * r_.rowPitch + piece.from * 4; }
 
@@ -74,10 +85,11 @@ class Leaving {
   Node planes(const Piece& piece) {
     const int axis = b_.addAxis("channel", static_cast<int>(r_.blockRows));
     for (std::int64_t c = 0; c < r_.blockRows; ++c) {
-      b_.addStep(
-          axis,
-          {{panel_, from(piece) + c * r_.rowPitch}, {tensor_, piece.at * r_.result->wStride + c * r_.result->cStride}},
-          static_cast<int>(c));
+      b_.addStep(axis,
+                 {{panel_, from(piece) + c * r_.rowPitch},
+                  {tensor_, piece.at * r_.result->wStride + c * r_.result->cStride},
+                  epilogue_.toChannel(c)},
+                 static_cast<int>(c));
     }
     Call call{"store_row", panel_, -1, tensor_, classAxes_, {}};
     call.classAxes.push_back(axis);
@@ -88,7 +100,7 @@ class Leaving {
           call.variants.push_back(Variant{here && c < count ? kernel : -1, -1, false});
       }
     }
-    return loopNode(axis, {eachRow(callNode(std::move(call)))});
+    return loopNode(axis, eachRow(std::move(call), StoredChannels::kNone));
   }
 
   // Channels-last: [phase][channel][j] becomes [j][phase][channel].
@@ -105,10 +117,11 @@ class Leaving {
     for (const bool here : exists_) {
       for (const int kernel : kernels) call.variants.push_back(Variant{here ? kernel : -1, -1, false});
     }
-    return loopNode(axis, {eachRow(callNode(std::move(call)))});
+    return loopNode(axis, eachRow(std::move(call), StoredChannels::kColumns));
   }
 
   ProgramBuilder& b_;
+  Epilogue& epilogue_;
   const SpatialResults& r_;
   const int panel_, tensor_;
   const std::vector<int>& classAxes_;
@@ -118,10 +131,10 @@ class Leaving {
 
 }  // namespace
 
-void addSpatialResults(ProgramBuilder& b, const SpatialResults& r, int panel, int tensor,
+void addSpatialResults(ProgramBuilder& b, Epilogue& epilogue, const SpatialResults& r, int panel, int tensor,
                        const std::vector<int>& classAxes, const std::vector<bool>& exists,
                        const std::array<std::int64_t, 2>& channels, std::vector<Node>& body) {
-  Leaving(b, r, panel, tensor, classAxes, exists, channels).run(body);
+  Leaving(b, epilogue, r, panel, tensor, classAxes, exists, channels).run(body);
 }
 
 }  // namespace cubejit

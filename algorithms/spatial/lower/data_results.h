@@ -10,7 +10,7 @@
 
 #include "algorithms/kit/axis_phases.h"
 #include "algorithms/kit/conv_view.h"
-#include "algorithms/kit/lower/builder.h"
+#include "algorithms/kit/lower/epilogue.h"
 
 namespace cubejit {
 
@@ -26,7 +26,7 @@ struct SpatialResults {
 
 /// Appends the moves to `body`. `classAxes` end with the channel axis (class 0: channels[0] channels, class 1: channels[1]);
 /// `exists` says for every combination of the other axes' classes whether there is such a row.
-void addSpatialResults(ProgramBuilder& b, const SpatialResults& r, int panel, int tensor,
+void addSpatialResults(ProgramBuilder& b, Epilogue& epilogue, const SpatialResults& r, int panel, int tensor,
                        const std::vector<int>& classAxes, const std::vector<bool>& exists,
                        const std::array<std::int64_t, 2>& channels, std::vector<Node>& body);
 

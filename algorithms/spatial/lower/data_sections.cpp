@@ -101,6 +101,8 @@ int SpatialDataSections::kernelFor(const Cut& cut, std::int64_t channels, std::i
       }
     }
   }
+  if (epilogue_ != nullptr)
+    epilogue_->finish(contract, [&](std::size_t i) { return static_cast<std::int64_t>(i) / vectors % channels; });
   contract.sections.push_back(sectionFor(cut, channels, block, cut.unroll));
   if (shape_.reduced % cut.unroll != 0)
     contract.sections.push_back(sectionFor(cut, channels, block, shape_.reduced % cut.unroll));

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "algorithms/kit/lower/blocked_axis.h"
+#include "algorithms/kit/lower/epilogue.h"
 #include "algorithms/kit/lower/operand.h"
 #include "algorithms/spatial/lower/data_tiles.h"
 
@@ -26,9 +27,10 @@ struct SpatialPitches {
 
 class SpatialDataSections {
  public:
+  /// `epilogue`: of results that kernels store; null: they store to panels.
   SpatialDataSections(ProgramBuilder& b, const SpatialShape& shape, const SpatialDataPlan& plan,
-                      const SpatialPitches& pitches)
-      : b_(b), shape_(shape), plan_(plan), pitches_(pitches) {}
+                      const SpatialPitches& pitches, Epilogue* epilogue)
+      : b_(b), shape_(shape), plan_(plan), pitches_(pitches), epilogue_(epilogue) {}
 
   /// The kernel and its list for blocks d and h of planes and rows, `channels` result channels, and a block along W.
   Variant variant(const BlockClass& d, const BlockClass& h, std::int64_t channels, std::int64_t block);
@@ -64,6 +66,7 @@ class SpatialDataSections {
   const SpatialShape& shape_;
   const SpatialDataPlan& plan_;
   const SpatialPitches pitches_;
+  Epilogue* const epilogue_;
   /// By block class of rows (if rows are inside), channels, block of W.
   std::map<std::tuple<const BlockClass*, std::int64_t, std::int64_t>, int> kernels_;
 };

@@ -21,8 +21,13 @@ namespace {
 
 class Lowering {
  public:
-  Lowering(const Problem& problem, const SpatialDataPlan& plan, const Machine& machine)
-      : plan_(plan), b_(problemLabel(problem, Pass::kDx)), shape_(problem, plan, machine), g_(shape_.g) {
+  Lowering(const Problem& problem, const SpatialDataPlan& plan, const Machine& machine, const ResultOps& ops)
+      : problem_(problem),
+        plan_(plan),
+        b_(problemLabel(problem, Pass::kDx)),
+        epilogue_(b_, ops, machine.isa.lanes()),
+        shape_(problem, plan, machine),
+        g_(shape_.g) {
     axes_[0] = makeBlockedAxis(g_.relation[0], 1, plan.cache.d);
     axes_[1] = makeBlockedAxis(g_.relation[1], plan.registerH, plan.cache.h);
   }
@@ -31,10 +36,13 @@ class Lowering {
     dy_ = Operand(g_.operand, b_.addTensor(TensorId::kDy, g_.operand.span));
     weightBuffer_ = b_.addTensor(TensorId::kW, g_.weightBytes);
     resultBuffer_ = b_.addTensor(TensorId::kDx, g_.result.bytes);
-    if (g_.hasGaps) addZeroPhase(b_, resultBuffer_, g_.result.bytes, shape_.lanes);
-    if (shape_.phases.empty()) return b_.finish();
-    packWeights();
-    multiplyPhase();
+    epilogue_.begin(g_.result, g_.view.groups, resultBuffer_);
+    if (g_.hasGaps) epilogue_.fill(problem_);
+    if (!shape_.phases.empty()) {
+      packWeights();
+      multiplyPhase();
+    }
+    epilogue_.end();
     return b_.finish();
   }
 
@@ -112,10 +120,12 @@ class Lowering {
     dy_.addTensorStream(b_, "dy");
     dy_.addPanelStream(b_, "panel");
     const int sink = direct ? c : b_.addStream("dx", resultBuffer_);
+    epilogue_.enterPhase();
     const int groups = b_.addUniformAxis("g", g_.view.groups,
                                          {{a, shape_.channelBlocks * shape_.blockBytes()},
                                           {dy_.tensor, g_.operand.groupStride()},
-                                          {sink, g_.result.groupStride()}});
+                                          {sink, g_.result.groupStride()},
+                                          epilogue_.toChannel(g_.result.channels)});
     const int images =
         b_.addUniformAxis("n", g_.view.batch, {{dy_.tensor, g_.operand.nStride}, {sink, g_.result.nStride}});
     std::array<int, 2> cacheAxis{}, registerAxis{};
@@ -136,7 +146,10 @@ class Lowering {
     }
     const int channels = b_.addAxis("channels", 2);
     for (std::int64_t i = 0; i < shape_.channelBlocks; ++i) {
-      b_.addStep(channels, {{a, i * shape_.blockBytes()}, {sink, i * plan_.registerChannels * g_.result.cStride}},
+      b_.addStep(channels,
+                 {{a, i * shape_.blockBytes()},
+                  {sink, i * plan_.registerChannels * g_.result.cStride},
+                  epilogue_.toChannel(i * plan_.registerChannels)},
                  (i + 1) * plan_.registerChannels <= g_.result.channels ? 0 : 1);
     }
     std::vector<std::int64_t> blockOf;  // the first one of each class
@@ -150,7 +163,7 @@ class Lowering {
     }
     b_.phase().axes[static_cast<std::size_t>(w)].classes = static_cast<int>(blockOf.size());
 
-    SpatialDataSections sections(b_, shape_, plan_, pitch);
+    SpatialDataSections sections(b_, shape_, plan_, pitch, direct ? &epilogue_ : nullptr);
     Call call{"multiply", a, dy_.stream, c, {cacheAxis[0], cacheAxis[1], registerAxis[0], registerAxis[1], channels, w},
               {}};
     forEachClass(axes_, [&](const std::array<const BlockClass*, 2>& of) {
@@ -160,6 +173,7 @@ class Lowering {
           call.variants.push_back(exists ? sections.variant(*of[0], *of[1], channelsOf(tail), block) : Variant{});
       }
     });
+    if (direct) epilogue_.finish(call);
     std::vector<Node> perBlock = nest({w}, {callNode(std::move(call))});
     if (!direct) {
       for (Node& node :
@@ -190,7 +204,7 @@ class Lowering {
       forEachClass(axes_, [&](const std::array<const BlockClass*, 2>& of) {
         exists.push_back(of[0] != nullptr && of[1] != nullptr && of[1]->length == length);
       });
-      addSpatialResults(b_, results, panel, sink, classAxes, exists, {channelsOf(0), channelsOf(1)}, moves);
+      addSpatialResults(b_, epilogue_, results, panel, sink, classAxes, exists, {channelsOf(0), channelsOf(1)}, moves);
     }
     return moves;
   }
@@ -234,8 +248,10 @@ class Lowering {
     return loopNode(plane, {loopNode(row, {callNode(std::move(call))})});
   }
 
+  const Problem& problem_;
   const SpatialDataPlan& plan_;
   ProgramBuilder b_;
+  Epilogue epilogue_;
   const SpatialShape shape_;
   const DataGradient& g_;
   std::array<BlockedAxis, 2> axes_;
@@ -245,8 +261,9 @@ class Lowering {
 
 }  // namespace
 
-Result<TileProgram> lowerSpatialData(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
-  return Lowering(problem, plan.as<SpatialDataPlan>(), machine).run();
+Result<TileProgram> lowerSpatialData(const Problem& problem, const TilingPlan& plan, const Machine& machine,
+                                     const ResultOps& ops) {
+  return Lowering(problem, plan.as<SpatialDataPlan>(), machine, ops).run();
 }
 
 }  // namespace cubejit

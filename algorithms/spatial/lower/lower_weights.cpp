@@ -138,7 +138,8 @@ class Lowering {
 
 }  // namespace
 
-Result<TileProgram> lowerSpatialWeights(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
+Result<TileProgram> lowerSpatialWeights(const Problem& problem, const TilingPlan& plan, const Machine& machine,
+                                        const ResultOps& /*none*/) {
   return Lowering(problem, plan.as<SpatialWeightsPlan>(), machine).run();
 }
 

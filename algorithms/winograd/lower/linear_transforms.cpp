@@ -41,7 +41,9 @@ class Passes {
       for (std::int64_t at = range.lo / blockLanes() * blockLanes(); at < range.hi; at += blockLanes()) {
         const std::int64_t count = std::min(blockLanes(), range.hi - at);
         const auto known = std::find(counts_.begin(), counts_.end(), count);
-        b_.addStep(axis, {{in, at * 4}, {out, at * 4}}, static_cast<int>(known - counts_.begin()));
+        AxisDeltas step{{in, at * 4}, {out, at * 4}};
+        if (channels_.epilogue != nullptr) step.push_back(channels_.epilogue->toChannel(at));
+        b_.addStep(axis, step, static_cast<int>(known - counts_.begin()));
         if (known == counts_.end()) counts_.push_back(count);
       }
       windows.push_back(Window{begin, static_cast<int>(b_.axisSteps(axis))});
@@ -76,6 +78,8 @@ class Passes {
     return pass + 1 == axes_.size() ? axes_[axis].outStride : temporaryStride(axis, pass + 1);
   }
 
+  bool finishes(std::size_t pass) const { return channels_.epilogue != nullptr && pass + 1 == axes_.size(); }
+
   Node passNode(std::size_t pass, int from, int to) {
     std::vector<int> loops;
     for (std::size_t q = 0; q < axes_.size(); ++q) {
@@ -89,6 +93,7 @@ class Passes {
       for (const std::int64_t count : counts_) call.variants.push_back(variant(pass, cls, count));
       if (counts_.empty()) call.variants.emplace_back();
     }
+    if (finishes(pass)) channels_.epilogue->finish(call);
     std::vector<Node> nodes = nest(loops, {callNode(std::move(call))});
     return std::move(nodes.front());
   }
@@ -125,6 +130,10 @@ class Passes {
         contract.accumulators.push_back(Accumulator{
             static_cast<std::int32_t>(o * outStride(pass, pass) + v * vectorBytes()), lanesOf(v, count, maskStores)});
       }
+    }
+    if (finishes(pass)) {
+      channels_.epilogue->finish(
+          contract, [&](std::size_t i) { return static_cast<std::int64_t>(i) % vectors * channels_.lanes; });
     }
     Section section;
     const std::int64_t matrixAt = room_.place(axis.matrix);

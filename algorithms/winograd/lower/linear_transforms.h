@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/kit/lower/builder.h"
+#include "algorithms/kit/lower/epilogue.h"
 #include "algorithms/winograd/lower/matrices.h"
 #include "algorithms/winograd/lower/tiles.h"
 #include "cubejit/host_isa.h"
@@ -36,6 +36,7 @@ struct PassChannels {
   bool maskLoads = false, maskStores = false;  ///< the tensor on that side ends with the last channel
   int windowAxis = -1;                         ///< its class picks the channels; -1: there is one range
   std::vector<Range> ranges;                   ///< by class; what lies before, in the same vectorsAtOnce, comes along
+  Epilogue* epilogue = nullptr;                ///< of what the last pass stores
 };
 
 /// What the transforms of a program share: one buffer of coefficients, two private temporaries, and their streams in a phase.

@@ -27,11 +27,12 @@ Dhw patchPad(const ConvView& v) {
 
 class Lowering {
  public:
-  Lowering(const Problem& problem, const WinogradDataPlan& plan, const Machine& machine)
+  Lowering(const Problem& problem, const WinogradDataPlan& plan, const Machine& machine, const ResultOps& ops)
       : plan_(plan),
         lanes_(machine.isa.lanes()),
         registers_(passRegisters(machine.isa)),
         b_(problemLabel(problem, Pass::kDx)),
+        epilogue_(b_, ops, lanes_),
         g_(makeDataGradient(problem, false)),
         box_(makeWinogradBox({plan.tileD, plan.tileH, plan.tileW}, g_.view, g_.result, g_.operand, patchPad(g_.view))) {
     width_ = plan.registerVectors * lanes_;
@@ -52,6 +53,7 @@ class Lowering {
     operandBuffer_ = b_.addTensor(TensorId::kDy, g_.operand.span);
     weights_ = b_.addTensor(TensorId::kW, g_.weightBytes);
     resultBuffer_ = b_.addTensor(TensorId::kDx, g_.result.bytes);
+    epilogue_.begin(g_.result, g_.view.groups, resultBuffer_);
     const bool inTask = plan_.perTask;
     const std::int64_t held = inTask ? 1 : g_.view.groups * blocks_;
     const Buffer::Use filters = inTask ? Buffer::Use::kPrivate : Buffer::Use::kShared,
@@ -69,6 +71,7 @@ class Lowering {
       filterPhase();
     }
     productPhase();
+    epilogue_.end();
     return b_.finish();
   }
 
@@ -166,9 +169,11 @@ class Lowering {
     const int source = b_.addStream(inTask ? "packed" : "dy", inTask ? packed_ : operandBuffer_),
               sink = b_.addStream(inTask ? "filter_out" : "data_out", inTask ? filters_ : data_);
 
+    epilogue_.enterPhase();
     const int groups = b_.addAxis("g");
     for (std::int64_t i = 0; i < g_.view.groups; ++i) {
       b_.addStep(groups, {{dx, i * g_.result.groupStride()},
+                          epilogue_.toChannel(i * g_.result.channels),
                           {source, i * (inTask ? blocks_ * packing_.blockBytes(g_) : g_.operand.groupStride())},
                           inTask ? std::pair{a, i * dataBytes()} : std::pair{filter, i * blocks_ * filterBytes()}});
     }
@@ -182,6 +187,7 @@ class Lowering {
     for (std::int64_t i = 0; i < blocks_; ++i) {
       b_.addStep(blocks,
                  {{dx, i * width_ * 4},
+                  epilogue_.toChannel(i * width_),
                   inTask ? std::pair{source, i * packing_.blockBytes(g_)} : std::pair{filter, i * filterBytes()}},
                  (i + 1) * width_ <= g_.result.channels ? 0 : 1);
     }
@@ -236,9 +242,10 @@ class Lowering {
     transform.fromW = false;
     const std::vector<PassAxis> passes = boxPasses(box_, transform, rows, tiles);
     const PassChannels channels{
-        lanes_, passVectors(passes, registers_, plan_.registerVectors),
-        false,  true,
-        blocks, {Range{0, std::min(width_, g_.result.channels)}, Range{0, g_.result.channels % width_}}};
+        lanes_,    passVectors(passes, registers_, plan_.registerVectors),
+        false,     true,
+        blocks,    {Range{0, std::min(width_, g_.result.channels)}, Range{0, g_.result.channels % width_}},
+        &epilogue_};
     return loopNode(tiles, linearPasses(room_, "dx", passes, channels, products, dx));
   }
 
@@ -282,6 +289,7 @@ class Lowering {
   const std::int64_t registers_;
   ProgramBuilder b_;
   PassRoom room_{b_};
+  Epilogue epilogue_;
   const DataGradient g_;
   const WinogradBox box_;
   std::int64_t width_ = 16, reduced_ = 1, blocks_ = 1, parts_ = 1, reductionBlocks_ = 1;
@@ -292,8 +300,9 @@ class Lowering {
 
 }  // namespace
 
-Result<TileProgram> lowerWinogradData(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
-  return Lowering(problem, plan.as<WinogradDataPlan>(), machine).run();
+Result<TileProgram> lowerWinogradData(const Problem& problem, const TilingPlan& plan, const Machine& machine,
+                                      const ResultOps& ops) {
+  return Lowering(problem, plan.as<WinogradDataPlan>(), machine, ops).run();
 }
 
 }  // namespace cubejit

@@ -327,7 +327,8 @@ class Lowering {
 
 }  // namespace
 
-Result<TileProgram> lowerWinogradWeights(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
+Result<TileProgram> lowerWinogradWeights(const Problem& problem, const TilingPlan& plan, const Machine& machine,
+                                         const ResultOps& /*none*/) {
   return Lowering(problem, plan.as<WinogradWeightsPlan>(), machine).run();
 }
 

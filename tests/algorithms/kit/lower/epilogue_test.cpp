@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Asks: does each layout find the bias of a byte of y, are programs without post-ops left alone, and is y with post-ops stored by kernels
-// that have them and by no others?
-#include "algorithms/transforms/post_ops.h"
+// Asks: has every element of y its channel's bias, in every layout and algorithm, is y stored by kernels with post-ops and by no others, and do
+// other passes know nothing of them?
+#include "algorithms/kit/lower/epilogue.h"
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
 #include <random>
 
 #include "algorithms/lower.h"
-#include "algorithms/transforms/result_channels.h"
 #include "codegen/tile/verify.h"
 #include "codegen/tile/walk.h"
 #include "runtime/verify/random_problem.h"
@@ -20,31 +21,48 @@
 namespace cubejit {
 namespace {
 
-TEST(ResultChannels, DistancesAddUpAsTheirChannelsDo) {
-  std::mt19937_64 random(3);
-  for (int i = 0; i < 300; ++i) {
-    Problem p = randomProblem(random);
-    p.batch = std::max<std::int64_t>(1, p.batch);
-    randomFormats(random, p, true, true);
-    ResultChannels to = ResultChannels::of(p);
-    to.pitch = to.each + 64;
-    const IndexMap map = indexMap(p, TensorId::kY);
-    for (int e = 0; e < 20; ++e) {
-      // One cursor moves along each axis.
-      ChannelPlace sum;
-      std::array<std::int64_t, 5> at{};
-      for (std::size_t a = 0; a < 5; ++a) {
-        at[a] = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(map.extent[a]));
-        const ChannelPlace part = to.along(map.along(a, at[a]) * to.element);
-        sum.block += part.block;
-        sum.channel += part.channel;
+TEST(Epilogue, ExpressionsAreTheirDefinitions) {
+  constexpr float kInf = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<float> values = {-kInf, -2, -0.5F, -0.25F, -0.0F, 0, 0.25F, 0.5F, 3, kInf, kNan};
+  const auto same = [](float x, float y) { return std::isnan(x) ? std::isnan(y) : x == y; };
+  const auto activated = [](const PostOps& p, float v) {
+    switch (p.activation) {
+      case Activation::kNone: break;
+      case Activation::kRelu: return std::isnan(v) || v > 0 ? v : 0;
+      case Activation::kLeakyRelu: return v > 0 ? v : p.alpha * v;
+      case Activation::kClip: return std::isnan(v) ? v : std::min(std::max(v, p.alpha), p.beta);
+    }
+    return v;
+  };
+  const auto slope = [](const PostOps& p, float v, float y) {
+    switch (p.activation) {
+      case Activation::kNone: break;
+      case Activation::kRelu: return y <= 0 ? 0 : v;
+      case Activation::kLeakyRelu: return y > 0 ? v : p.alpha * v;
+      case Activation::kClip: return y <= p.alpha || y >= p.beta ? 0 : v;
+    }
+    return v;
+  };
+  std::vector<PostOps> all = {
+      {}, {.activation = Activation::kRelu}, {.activation = Activation::kClip, .alpha = -0.5F, .beta = 0.5F}};
+  for (const float alpha : {-0.5F, 0.0F, 0.25F, 1.0F, 3.0F})
+    all.push_back({.activation = Activation::kLeakyRelu, .alpha = alpha});
+  for (PostOps post : all) {
+    for (const float v : values) {
+      for (const float w : values) {
+        EXPECT_TRUE(same(slopeOf(post).evaluate(v, w, 0), slope(post, v, w))) << toString(post) << " " << v << " " << w;
+        for (const bool bias : {false, true}) {
+          post.bias = bias;
+          post.add = !bias;
+          const float sum = v + w, got = expressionOf(post).evaluate(v, bias ? w : 7, bias ? 7 : w);
+          EXPECT_TRUE(same(got, activated(post, sum))) << toString(post) << " " << v << " " << w << ": " << got;
+        }
       }
-      EXPECT_EQ(sum.block * to.each + sum.channel, at[1]) << toFlags(p);
     }
   }
 }
 
-TEST(PostOpsPass, StoresYByKernelsWithPostOpsAlone) {
+TEST(Epilogue, StoresYByKernelsWithPostOpsAlone) {
   const Machine machine = machineOfSmallL2(IsaLevel::kAvx2);
   std::mt19937_64 random(4);
   int fused = 0, behind = 0;
@@ -65,7 +83,8 @@ TEST(PostOpsPass, StoresYByKernelsWithPostOpsAlone) {
         const Kernel& kernel = program->kernels[static_cast<std::size_t>(site.variant->kernel)];
         const int buffer = phase.streams[static_cast<std::size_t>(site.call->c)].buffer;
         const bool stores = program->buffers[static_cast<std::size_t>(buffer)].use == Buffer::Use::kOutput;
-        EXPECT_EQ(postOpsOf(kernel) == p.postOps, stores) << site.call->name << "\n" << toFlags(p);
+        const Expression* f = expressionOf(kernel);
+        EXPECT_EQ(f != nullptr && *f == expressionOf(p.postOps), stores) << site.call->name << "\n" << toFlags(p);
         (std::holds_alternative<Contract>(kernel) ? fused : behind) += stores ? 1 : 0;
         return true;
       });
@@ -103,7 +122,7 @@ std::vector<Finished> finishedBy(const Kernel& kernel) {
       const auto inside = [](const LaneRange& r, int lane) { return r.all() || (lane >= r.lo && lane < r.hi); };
       for (int l = 0; l < c->lanes; ++l) {
         if (inside(acc.lanes, l))
-          all.push_back({acc.cOffset + l * elementBytes(c->result), acc.biasOffset + l * 4, inside(acc.addends(), l)});
+          all.push_back({acc.cOffset + l * elementBytes(c->result), acc.dOffset + l * 4, inside(acc.live(), l)});
       }
     }
     return all;
@@ -111,12 +130,12 @@ std::vector<Finished> finishedBy(const Kernel& kernel) {
   const Map& m = std::get<Map>(kernel);
   for (std::int64_t r = 0; r < m.rows; ++r) {
     for (std::int64_t c = 0; c < m.cols; ++c)
-      all.push_back({r * m.dstPitch + c * elementBytes(m.to), r * m.biasRow + c * m.biasColumn});
+      all.push_back({r * m.dstPitch + c * elementBytes(m.to), r * m.dRow + c * m.dColumn});
   }
   return all;
 }
 
-TEST(PostOpsPass, ElementsHaveTheirChannelsBiasAndPaddingHasNoAddend) {
+TEST(Epilogue, ElementsHaveTheirChannelsBiasAndPaddingHasNoAddend) {
   std::mt19937_64 random(6);
   std::int64_t elements = 0, filling = 0;
   for (int i = 0; i < 400; ++i) {
@@ -134,19 +153,28 @@ TEST(PostOpsPass, ElementsHaveTheirChannelsBiasAndPaddingHasNoAddend) {
     ASSERT_TRUE(program.ok()) << program.error().message << toFlags(p);
     const std::vector<std::int64_t> channels = channelsOfMemory(p);
     const std::int64_t size = byteSize(formatOf(p, TensorId::kY).dtype);
-    const ResultChannels to = ResultChannels::of(p);
-    std::int64_t pitch = 0;  // of the panel of biases, in elements
-    for (const Buffer& buffer : program->buffers) pitch += buffer.name == "biases" ? buffer.bytes / 4 / to.blocks : 0;
+    // How biases lie: blocks of channels that are neighbours in y, the only one again and again.
+    const TensorFormat y = formatOf(p, TensorId::kY);
+    const bool single = p.out.volume() == 1 && y.layout != Layout::kNdc1hwc0;
+    const std::int64_t c0 = y.blockChannels(), whole = (p.cout + c0 - 1) / c0 * c0,
+                       each = single || y.layout == Layout::kNdhwc ? p.cout
+                              : y.layout != Layout::kNdc1hwc0      ? 1
+                              : p.out.h * p.out.w == 1             ? whole
+                                                                   : c0,
+                       blocks = (p.cout + each - 1) / each;
+    std::int64_t pitch = 0;  // of a block of biases, in elements
+    for (const Buffer& buffer : program->buffers) pitch += buffer.name == "biases" ? buffer.bytes / 4 / blocks : 0;
     for (const Phase& phase : program->phases) {
       const bool right = walkCalls(phase, [&](const CallSite& site) {
         const Kernel& kernel = program->kernels[static_cast<std::size_t>(site.variant->kernel)];
-        if (!postOpsOf(kernel).any()) return true;
+        if (const Expression* f = expressionOf(kernel); f == nullptr || !f->any()) return true;
         const bool stays = std::holds_alternative<Map>(kernel);  // the bias of all repetitions is one
         for (std::int64_t rep = 0; rep < site.repeat; ++rep) {
           for (const Finished& f : finishedBy(kernel)) {
             const std::int64_t at = (site.at[2] + rep * site.repeatStep[2] + f.at) / size,
                                bias = (site.at[3] + (stays ? 0 : rep * site.repeatStep[3]) + f.bias) / 4,
-                               of = bias / pitch * to.each + bias % pitch % to.each,
+                               of = bias / pitch * each +
+                                    (each > p.cout || (blocks > 1 && each > 1) ? bias % pitch : bias % pitch % each),
                                channel = channels[static_cast<std::size_t>(at)];
             (channel < 0 ? filling : elements) += 1;
             if (channel < 0 ? of < p.cout || f.adds : of != channel || !f.adds) return false;
@@ -163,7 +191,7 @@ TEST(PostOpsPass, ElementsHaveTheirChannelsBiasAndPaddingHasNoAddend) {
   }
 }
 
-TEST(PostOpsPass, LeavesOtherProgramsAlone) {
+TEST(Epilogue, LeavesOtherProgramsAlone) {
   const Machine machine = machineOfSmallL2(IsaLevel::kAvx2);
   std::mt19937_64 random(5);
   for (int i = 0; i < 20; ++i) {
@@ -176,9 +204,6 @@ TEST(PostOpsPass, LeavesOtherProgramsAlone) {
       const auto program = lower(p, choice->plan, machine), with = lower(post, choice->plan, machine);
       ASSERT_TRUE(program.ok() && with.ok());
       EXPECT_EQ(*program == *with, g != Pass::kY || p.batch == 0) << toFlags(p);
-      const auto same = addPostOps(*program, p, false, machine.isa.lanes());
-      ASSERT_TRUE(same.ok());
-      EXPECT_EQ(*same, *program);
     }
   }
 }

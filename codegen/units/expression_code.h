@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides in which registers an expression's values are, and how its operations become vector ops; the meaning is that of tile/expression.h.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+#include "codegen/units/assembler.h"
+
+namespace cubejit {
+
+class ExpressionCode {
+ public:
+  /// Loads d, or e, into a register.
+  using Load = std::function<void(int reg)>;
+
+  /// It refers to the expression.
+  ExpressionCode(VectorAssembler& a, const Expression& f);
+
+  bool any() const { return f_.any(); }
+  /// Registers that apply() overwrites beside the element's.
+  std::size_t temporaries() const { return temporaries_; }
+  /// Makes f(v, d, e) of what is in `reg`. `free`: at least temporaries() registers.
+  void apply(int reg, const std::vector<int>& free, const Load& d, const Load& e);
+
+ private:
+  class Evaluation;
+
+  VectorAssembler& a_;
+  const Expression& f_;
+  std::size_t elementEnds_ = 0;    ///< the last step that reads the element
+  std::vector<std::size_t> ends_;  ///< by step: the last one that reads what it gives
+  std::size_t temporaries_ = 0;
+};
+
+}  // namespace cubejit

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Asks of kernels that store what an expression makes of their elements: do both interpreters and the code leave the same bits, with values that
+// are read again and again, in zeros, and where nothing is a number?
+#include "codegen/units/expression_code.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+#include "codegen/tile/element.h"
+#include "codegen/tile/print.h"
+#include "tests/support/kernel_agreement.h"
+
+namespace cubejit {
+namespace {
+
+using Op = ExpressionOp;
+using Value = ExpressionValue;
+
+class ExpressionCodes : public testing::TestWithParam<IsaLevel> {
+ protected:
+  HostIsa isa() const { return isaOf(GetParam()); }
+  int below(int n) { return static_cast<int>(rng_() % static_cast<unsigned>(n)); }
+
+  Value randomValue(const Expression& f) {
+    constexpr float kNumbers[] = {0.0F, -0.0F, 0.5F, -0.5F, 3.0F};
+    switch (below(6)) {
+      case 0: return Value::d();
+      case 1: return Value::e();
+      case 2: return Value::constant(kNumbers[below(5)]);
+      case 3: return Value::element();
+      default:
+        return f.any() ? Value::step(static_cast<std::size_t>(below(static_cast<int>(f.steps.size()))))
+                       : Value::element();
+    }
+  }
+  Expression randomExpression() {
+    Expression f;
+    for (int i = 1 + below(4); i > 0; --i)
+      f.then(static_cast<Op>(below(kExpressionOps)), randomValue(f), randomValue(f), randomValue(f));
+    for (ExpressionStep& step : f.steps)  // as a text would give it
+      std::fill(step.operands.begin() + static_cast<std::ptrdiff_t>(arity(step.op)), step.operands.end(), Value{});
+    return f;
+  }
+  // Words of which either half is a number of 16 bits, and zeros of both signs and bounds among them.
+  std::vector<float> numbers(std::size_t count) {
+    constexpr float kKnown[] = {0.0F, -0.0F, 0.5F, -0.5F, 1.0F};
+    std::uniform_real_distribution<float> real(-1, 1);
+    const auto one = [&] { return floatToBf16(below(3) == 0 ? kKnown[below(5)] : real(rng_)); };
+    std::vector<float> words(count);
+    for (float& word : words) word = floatOf(one() | std::uint32_t{one()} << 16);
+    return words;
+  }
+
+  // Results begin at word 0 of `memory`, e at word `e` and what is read through d at word `d`.
+  void agree(const Kernel& kernel, KernelArgs args, const std::vector<float>& memory, std::size_t e, std::size_t d) {
+    SCOPED_TRACE(print(kernel, Detail::kFull));
+    args.residual = static_cast<std::int64_t>(e * 4);
+    agreeInBits(kernel, GetParam(), args, memory, d);
+  }
+
+  std::mt19937 rng_{3};
+};
+
+TEST_P(ExpressionCodes, ContractsEndWithThem) {
+  const int lanes = isa().lanes();
+  const std::vector<float> ones(64, 1.0F), b = numbers(256);
+  for (int n = 0; n < 300 && !HasFailure(); ++n) {
+    Contract c;
+    c.lanes = lanes;
+    c.label = "sum";
+    c.epilogue = randomExpression();
+    c.result = static_cast<Element>(below(3));
+    Step step;
+    AOperand one;
+    const int sums = 1 + below(4);
+    for (std::int16_t i = 0; i < sums; ++i) {
+      step.b.push_back({4 * lanes * i, {}});
+      one.uses.push_back({i, i});
+      const auto live = static_cast<std::int16_t>(below(2) == 0 ? 0 : 1 + below(lanes));
+      c.accumulators.push_back(
+          {static_cast<std::int32_t>(i * lanes * elementBytes(c.result)), {0, live}, 4 * lanes * i});
+    }
+    step.a.push_back(one);
+    c.sections = {{{step}, 0, 0}};
+    const std::vector<std::int64_t> list = {1, 0, 0, 1};
+    KernelArgs args;
+    args.a = ones.data();
+    args.b = b.data();
+    args.list = list.data();
+    args.repeat = 1 + below(3);  // each where the one before was
+    args.dRepeat = 4 * below(8);
+    agree(c, args, numbers(256), 64, 128);
+  }
+}
+
+TEST_P(ExpressionCodes, MapsAreThem) {
+  const std::vector<float> source = numbers(256);
+  int refused = 0;
+  for (int n = 0; n < 300 && !HasFailure(); ++n) {
+    Map m{.lanes = isa().lanes(), .rows = 1 + below(3), .cols = 1 + below(20), .zeros = below(4) == 0};
+    m.label = "map";
+    m.f = randomExpression();
+    m.from = static_cast<Element>(below(3));
+    m.to = static_cast<Element>(below(3));
+    m.srcPitch = elementBytes(m.from) * m.cols;
+    m.dstPitch = elementBytes(m.to) * m.cols;
+    if (below(2) == 0) {
+      m.d = static_cast<Element>(below(3));
+      m.dColumn = elementBytes(m.d);
+    }
+    m.dRow = 4 * below(8);
+    if (const auto made = vectorize(m, isa()); !made.ok()) {
+      EXPECT_EQ(made.error().code, ErrorCode::kLimitExceeded);
+      ++refused;
+      continue;
+    }
+    KernelArgs args;
+    args.a = source.data();
+    args.repeat = 1;
+    agree(m, args, numbers(256), 64, 128);
+  }
+  EXPECT_LT(refused, 30);
+}
+
+TEST_P(ExpressionCodes, ChoicesAreMadeWhereNothingIsANumber) {
+  const std::vector<float> source = numbers(128);
+  Expression kept, passed, cut;
+  kept.then(Op::kSelectLe0, Value::d(), Value::constant(0), Value::element());
+  passed.then(Op::kSelectGt0, Value::d(), Value::element(),
+              passed.then(Op::kMul, Value::constant(0.25F), Value::element()));
+  cut.then(Op::kSelectGt0, Value::d(), Value::element(), Value::constant(0));
+  for (int n = 0; n < 200 && !HasFailure(); ++n) {
+    Map m{.lanes = isa().lanes(), .rows = 1, .cols = 1 + below(60)};
+    m.label = "choice";
+    m.f = n % 3 == 0 ? kept : n % 3 == 1 ? passed : cut;
+    m.from = static_cast<Element>(below(3));
+    m.to = static_cast<Element>(below(3));
+    m.d = static_cast<Element>(below(3));
+    m.dColumn = elementBytes(m.d);
+    m.srcPitch = elementBytes(m.from) * m.cols;
+    m.dstPitch = elementBytes(m.to) * m.cols;
+    KernelArgs args;
+    args.a = source.data();
+    args.repeat = 1;
+    std::vector<float> memory = numbers(256);
+    for (std::size_t i = 128; i < memory.size(); ++i) {  // in every type, of both signs
+      if (below(8) == 0) memory[i] = floatOf(below(2) == 0 ? 0x7fc07fc0U : 0xffc0ffc0U);
+    }
+    agree(m, args, memory, 0, 128);
+  }
+}
+
+TEST_P(ExpressionCodes, NameWhatTheyLack) {
+  Map m{.lanes = isa().lanes(), .rows = 1, .cols = 8, .srcPitch = 32, .dstPitch = 32, .label = "wide"};
+  for (float i = 1; i < 8; ++i) m.f.then(Op::kAdd, Value::element(), Value::constant(i));
+  for (std::size_t i = 1; i < 7; ++i)  // all of them are needed until the last
+    m.f.then(Op::kAdd, Value::step(i), i == 1 ? Value::step(0) : Value::step(5 + i));
+  const auto made = vectorize(m, isa());
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(
+      made.error().message.find("wide: its expression needs 7 vector registers beside the element's; there are 5"), 0U)
+      << made.error().message;
+}
+
+INSTANTIATE_TEST_SUITE_P(Isa, ExpressionCodes,
+                         testing::Values(IsaLevel::kAvx2, IsaLevel::kAvx512, IsaLevel::kAvx512Bf16),
+                         [](const auto& level) { return std::string(toString(level.param)); });
+
+}  // namespace
+}  // namespace cubejit
