@@ -52,7 +52,14 @@ Result<TileProgram> lowerPass(const Problem& problem, const TilingPlan& plan, co
 }  // namespace
 
 Result<TileProgram> lower(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
-  return withoutThrowing(Stage::kTile, [&] { return lowerPass(problem, plan, machine, {}); });
+  return withoutThrowing(Stage::kTile, [&]() -> Result<TileProgram> {
+    CUBEJIT_TRY(program, lowerPass(problem, plan, machine, {}));
+    for (Buffer& buffer : program.buffers) {
+      const auto tensor = tensorNamed(buffer.boundName());
+      if (tensor) buffer.element = storedElement(formatOf(problem, *tensor).dtype);
+    }
+    return std::move(program);
+  });
 }
 
 }  // namespace cubejit

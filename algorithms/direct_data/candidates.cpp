@@ -7,9 +7,9 @@
 #include <array>
 
 #include "algorithms/direct_data/rates.h"
-#include "algorithms/kit/axis_phases.h"
 #include "algorithms/kit/conv_view.h"
 #include "algorithms/kit/dot_products.h"
+#include "algorithms/kit/residue_classes.h"
 
 namespace cubejit {
 namespace {

@@ -3,18 +3,18 @@
 // Decides the numbers, axis by axis.
 #include "algorithms/direct_data/sums.h"
 
-#include "algorithms/kit/axis_phases.h"
 #include "algorithms/kit/rates.h"
+#include "algorithms/kit/residue_classes.h"
 
 namespace cubejit {
 namespace {
 
 DataSums sumAxis(const AxisRelation& rel, std::int64_t block) {
   DataSums s;
-  for (const AxisPhase& phase : axisPhases(rel)) {
-    s.blocks += static_cast<double>(divUp(phase.count, block));
-    s.results += static_cast<double>(phase.count);
-    for (const BlockTap& tap : phase.taps) {
+  for (const ResidueClass& residue : residueClasses(rel)) {
+    s.blocks += static_cast<double>(divUp(residue.count, block));
+    s.results += static_cast<double>(residue.count);
+    for (const BlockTap& tap : residue.taps) {
       s.passes += static_cast<double>((tap.hi - 1) / block - tap.lo / block + 1);
       s.rows += static_cast<double>(tap.hi - tap.lo);
     }

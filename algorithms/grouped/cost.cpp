@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "algorithms/grouped/grouped.h"
-#include "algorithms/kit/axis_phases.h"
 #include "algorithms/kit/rates.h"
+#include "algorithms/kit/residue_classes.h"
 
 namespace cubejit {
 
@@ -20,9 +20,9 @@ double validPairs(const ConvView& v) {
   double pairs = 1;
   for (int a = 0; a < 3; ++a) {
     double along = 0;
-    for (const AxisPhase& phase : axisPhases(AxisRelation{true, v.big.extent[a], v.small.extent[a], v.kernel[a],
-                                                          v.stride[a], v.dilation[a], v.pad[a]})) {
-      for (const BlockTap& tap : phase.taps) along += static_cast<double>(tap.hi - tap.lo);
+    for (const ResidueClass& residue : residueClasses(AxisRelation{
+             true, v.big.extent[a], v.small.extent[a], v.kernel[a], v.stride[a], v.dilation[a], v.pad[a]})) {
+      for (const BlockTap& tap : residue.taps) along += static_cast<double>(tap.hi - tap.lo);
     }
     pairs *= along;
   }

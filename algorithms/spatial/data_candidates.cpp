@@ -52,9 +52,9 @@ void addCacheBlocks(const SpatialView& g, SpatialDataPlan plan, const Machine& m
 std::vector<SpatialDataPlan> spatialDataCandidates(const Problem& problem, const Machine& m) {
   const SpatialView g(problem);
   std::vector<SpatialDataPlan> out;
-  const auto phases = static_cast<std::int64_t>(g.phases.size());
+  const auto reached = static_cast<std::int64_t>(g.residues.size());
   // Wide kernels would need a section per shift; many channels fill lanes by themselves.
-  if (phases == 0 || phases > 8 || g.view.kernel.w > 16) return out;
+  if (reached == 0 || reached > 8 || g.view.kernel.w > 16) return out;
   if (g.result.channelsLast && g.result.channels > 2 * m.isa.lanes()) return out;
   const std::int64_t regs = usableRegisters(m, true) - 1, most = divUp(g.longest, m.isa.lanes());
   // Residue classes that no tap reaches count, too.
@@ -65,7 +65,7 @@ std::vector<SpatialDataPlan> spatialDataCandidates(const Problem& problem, const
     // Long runs of one row are for those that have no other sums.
     if (vectors == last || (limit > 8 && (g.result.channels > 1 || g.result.extent.h > 1))) continue;
     last = vectors;
-    const std::int64_t rows = (regs - vectors) / (vectors * phases);
+    const std::int64_t rows = (regs - vectors) / (vectors * reached);
     if (rows < 1) continue;
     SpatialDataPlan plan;
     plan.registerVectors = vectors;
@@ -74,8 +74,8 @@ std::vector<SpatialDataPlan> spatialDataCandidates(const Problem& problem, const
         std::min<std::int64_t>(g.operand.channels, g.operand.channels % 8 == 0 && g.view.kernel.w <= 3 ? 8 : 4);
     plan.packA = g.operand.channelsLast;
     plan.bufferC =
-        g.result.channelsLast || phases > 1 || g.view.stride.w > 1 || roundsByIntegers(g.result.dtype, m.isa);
-    for (const std::int64_t baseH : rowsOfTiles(g, phases * plan.registerChannels * vectors)) {
+        g.result.channelsLast || reached > 1 || g.view.stride.w > 1 || roundsByIntegers(g.result.dtype, m.isa);
+    for (const std::int64_t baseH : rowsOfTiles(g, reached * plan.registerChannels * vectors)) {
       if (baseH > 1 && (plan.registerChannels < g.result.channels || baseH * plan.registerChannels > rows)) continue;
       if (residues * plan.registerChannels * baseH * vectors + vectors + 1 > m.isa.vectorRegs) continue;
       plan.registerH = baseH;

@@ -29,7 +29,7 @@ class Costing {
  public:
   Costing(const Problem& problem, const SpatialDataPlan& plan, const Machine& m) : g_(problem), plan_(plan), m_(m) {
     lanes_ = m.isa.lanes();
-    phases_ = static_cast<double>(g_.phases.size());
+    residues_ = static_cast<double>(g_.residues.size());
     reduced_ = static_cast<double>(g_.operand.channels);
     copies_ = static_cast<double>(g_.view.groups * g_.view.batch);
     tileRows_ = static_cast<double>(plan.registerH);
@@ -40,9 +40,9 @@ class Costing {
     channels_ = static_cast<double>(g_.result.channels) / channelBlocks;
     vectors_ = vectorsAll / blocks;
     double tapsW = 0;
-    for (const AxisPhase& phase : g_.phases) {
-      tapsW += static_cast<double>(phase.taps.size());
-      shifts_ = std::max(shifts_, static_cast<double>(phase.taps.size()));
+    for (const ResidueClass& residue : g_.residues) {
+      tapsW += static_cast<double>(residue.taps.size());
+      shifts_ = std::max(shifts_, static_cast<double>(residue.taps.size()));
     }
     uses_ = g_.usesOfRow(plan.registerH);
     // Weights that a step of one reduction channel broadcasts.
@@ -112,7 +112,7 @@ class Costing {
                             : g_.operand.channels > 1 ? steps_
                                                       : steps_ / std::max(1.0, shifts_);
     return segments * kSegmentCycles +
-           calls_ * (kSpatialCallCycles + kStoreCycles * tileRows_ * phases_ * channels_ * vectors_);
+           calls_ * (kSpatialCallCycles + kStoreCycles * tileRows_ * residues_ * channels_ * vectors_);
   }
 
   double memory() const {
@@ -145,16 +145,16 @@ class Costing {
     const double elements = f32Bytes(g_.result) / 4.0;
     if (g_.result.channelsLast) return elements * (2.0 / std::max(1.0, channels_) + 0.3);
     // The rows of a tile leave together, each channel by itself; short rows of uneven residue classes class by class.
-    const bool even = g_.phases.front().count == g_.phases.back().count ||
-                      static_cast<double>(g_.phases.back().count) >= 2.0 * lanes_;
+    const bool even = g_.residues.front().count == g_.residues.back().count ||
+                      static_cast<double>(g_.residues.back().count) >= 2.0 * lanes_;
     return elements * (even ? kInterleaveCycles : kScatterCycles) +
-           calls_ * channels_ * kSpatialCallCycles * (even ? 1.0 : phases_);
+           calls_ * channels_ * kSpatialCallCycles * (even ? 1.0 : residues_);
   }
 
   const SpatialView g_;
   const SpatialDataPlan& plan_;
   const Machine& m_;
-  double lanes_ = 16, phases_ = 1, reduced_ = 1, copies_ = 1;
+  double lanes_ = 16, residues_ = 1, reduced_ = 1, copies_ = 1;
   double tileRows_ = 1, channels_ = 1, vectors_ = 1;  ///< of a tile
   double shifts_ = 0, uses_ = 1, scalars_ = 1;
   double steps_ = 0, calls_ = 0;  ///< of one reduction channel; of kernels

@@ -13,8 +13,8 @@ SpatialView::SpatialView(const Problem& problem)
       result(view.bigIsX ? view.big : view.small),
       operand(view.bigIsX ? view.small : view.big),
       gather(view.bigIsX) {
-  if (gather ? view.stride.w <= 64 : view.stride.w == 1) phases = axisPhases(relation(2));
-  for (const AxisPhase& phase : phases) longest = std::max(longest, phase.count);
+  if (gather ? view.stride.w <= 64 : view.stride.w == 1) residues = residueClasses(relation(2));
+  for (const ResidueClass& residue : residues) longest = std::max(longest, residue.count);
 }
 
 AxisRelation SpatialView::relation(int axis) const {
@@ -29,8 +29,8 @@ AxisRelation SpatialView::relation(int axis) const {
 
 bool SpatialView::endsInVector(std::int64_t lanes, bool results) const {
   if (results && longest % lanes != 0) return true;
-  for (const AxisPhase& phase : phases) {
-    for (const BlockTap& tap : phase.taps) {
+  for (const ResidueClass& residue : residues) {
+    for (const BlockTap& tap : residue.taps) {
       const std::int64_t begin = std::max<std::int64_t>(0, -tap.offset),
                          end = std::min(operand.extent.w - tap.offset, longest);
       if (begin < end && (begin % lanes != 0 || end % lanes != 0)) return true;
@@ -41,20 +41,20 @@ bool SpatialView::endsInVector(std::int64_t lanes, bool results) const {
 
 std::int64_t SpatialView::insideTaps(int axis) const {
   std::int64_t rows = 0;
-  for (const AxisPhase& phase : axisPhases(relation(axis))) {
-    for (const BlockTap& tap : phase.taps) rows += tap.hi - tap.lo;
+  for (const ResidueClass& residue : residueClasses(relation(axis))) {
+    for (const BlockTap& tap : residue.taps) rows += tap.hi - tap.lo;
   }
   return rows;
 }
 
 double SpatialView::usesOfRow(std::int64_t rows) const {
   double pairs = 0, distinct = 0;
-  for (const AxisPhase& phase : axisPhases(relation(1))) {
+  for (const ResidueClass& residue : residueClasses(relation(1))) {
     std::set<std::int64_t> read;
-    for (const BlockTap& tap : phase.taps) {
+    for (const BlockTap& tap : residue.taps) {
       for (std::int64_t r = 0; r < rows; ++r) read.insert(tap.offset + r * (gather ? 1 : view.stride.h));
     }
-    pairs += static_cast<double>(phase.taps.size()) * static_cast<double>(rows);
+    pairs += static_cast<double>(residue.taps.size()) * static_cast<double>(rows);
     distinct += static_cast<double>(read.size());
   }
   return distinct > 0 ? pairs / distinct : 1;

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "algorithms/kit/axis_phases.h"
 #include "algorithms/kit/conv_view.h"
+#include "algorithms/kit/residue_classes.h"
 
 namespace cubejit {
 
@@ -19,8 +19,8 @@ struct SpatialView {
   ConvView view;
   TensorView result, operand;
   bool gather = true;
-  std::vector<AxisPhase> phases;  ///< along W; none if spatial plans cannot do it
-  std::int64_t longest = 0;       ///< pixels of the longest
+  std::vector<ResidueClass> residues;  ///< along W; none if spatial plans cannot do it
+  std::int64_t longest = 0;            ///< pixels of the longest
 
   explicit SpatialView(const Problem& problem);
   AxisRelation relation(int axis) const;

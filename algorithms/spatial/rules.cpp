@@ -16,23 +16,23 @@ void dataRules(const Problem& core, const ConvView& v, const SpatialDataPlan& pl
                Rules& rules) {
   const bool gather = v.bigIsX;
   const TensorView &result = gather ? v.big : v.small, &operand = gather ? v.small : v.big;
-  const std::int64_t phases = residuesOf(v);
+  const std::int64_t residues = residuesOf(v);
   MicrokernelRegisters sums;
   const std::int64_t each = plan.registerChannels * plan.registerH * plan.registerVectors;
-  sums.accumulators = phases * each;
+  sums.accumulators = residues * each;
   sums.vectorsB = plan.registerVectors;
   sums.masks = true;
   if (!fitsRegisters(sums, m.isa)) {  // perhaps taps reach fewer residue classes, and no vector is cut
     const SpatialView g(core);
-    sums.accumulators = static_cast<std::int64_t>(g.phases.size()) * each;
+    sums.accumulators = static_cast<std::int64_t>(g.residues.size()) * each;
     sums.masks = g.endsInVector(m.isa.lanes(), !plan.bufferC);
   }
   requireRegisters(rules, sums, m.isa, "residue classes x register_channels x register_h x register_vectors");
   rules.require(plan.cache.h % plan.registerH == 0, "cache_h must be a multiple of register_h");
-  rules.require(phases <= 64, "the spatial algorithm needs a stride along W of at most 64");
+  rules.require(residues <= 64, "the spatial algorithm needs a stride along W of at most 64");
   rules.require(gather || v.stride.w == 1, "the spatial algorithm of a transposed convolution needs stride 1 along W");
   rules.require(!operand.channelsLast || plan.packA, "pack_a must be true: dy is not plain");
-  rules.require(plan.bufferC || (!result.channelsLast && phases == 1 && v.stride.w == 1 && !rounds),
+  rules.require(plan.bufferC || (!result.channelsLast && residues == 1 && v.stride.w == 1 && !rounds),
                 "buffer_c must be true: results are channels-last, interleaved, or bf16 that no instruction rounds");
   // The rows that a block of several rows reads are steps of its kernel.
   const std::int64_t rowsRead =
@@ -41,7 +41,7 @@ void dataRules(const Problem& core, const ConvView& v, const SpatialDataPlan& pl
                      rowBytes = plan.packA ? channelBytes * operand.channels : operand.hStride;
   requireReach(rules, "steps of the reduction", (plan.unroll + 1) * channelBytes + rowsRead * rowBytes);
   if (plan.registerH > 1)
-    requireReach(rules, "weights of a step", v.taps() * operand.channels * phases * plan.registerChannels * 4);
+    requireReach(rules, "weights of a step", v.taps() * operand.channels * residues * plan.registerChannels * 4);
   if (!plan.bufferC) {
     requireReach(rules, "rows of a register block",
                  plan.registerChannels * result.cStride + plan.registerH * (gather ? v.stride.h : 1) * result.hStride);

@@ -471,6 +471,8 @@ TileProgram conversionProgram(const Problem& from, const Problem& to, TensorId t
                .streams = streams};
   c.source = b.addBuffer("from", Buffer::Use::kInput, formatBytes(from, t));
   c.sink = b.addBuffer("to", Buffer::Use::kOutput, formatBytes(to, t));
+  b.bufferAt(c.source).element = read;
+  b.bufferAt(c.sink).element = storedElement(toType);
   addConversion(b, c, lanes);
   return b.finish();
 }

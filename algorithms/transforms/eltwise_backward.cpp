@@ -43,6 +43,8 @@ TileProgram eltwiseBackwardProgram(const Problem& p, int lanes) {
   const int dy = b.addBuffer("from", Buffer::Use::kInput, formatBytes(p, TensorId::kDy)),
             to = b.addBuffer("to", Buffer::Use::kOutput, formatBytes(p, TensorId::kDy)),
             y = b.addBuffer("y", Buffer::Use::kInput, formatBytes(p, TensorId::kY));
+  b.bufferAt(dy).element = b.bufferAt(to).element = from;
+  b.bufferAt(y).element = result;
   b.beginPhase("eltwise_backward");
   const int source = b.addStream("dy", dy), sink = b.addStream("to", to), results = b.addStream("y", y);
   const int pieces = b.addAxis("piece", 2);

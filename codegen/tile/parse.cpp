@@ -41,6 +41,9 @@ class Parser {
     names_.buffers.add(b.name);
     b.kept = in_.take("kept");
     b.use = use();
+    for (const Element element : {Element::kF16, Element::kBf16}) {
+      if (in_.take(toString(element))) b.element = element;
+    }
     b.bytes = in_.integerOf<std::int64_t>("its size in bytes");
     if (in_.takeSymbol("=")) {
       while (!in_.endOfLine()) value(b.values);

@@ -47,7 +47,8 @@ class Printer {
   std::size_t shown(std::size_t count) const { return full_ ? count : std::min(count, kShownEntries); }
 
   void buffer(const Buffer& b) {
-    out_ << "buffer " << nameText(b.name) << (b.kept ? " kept " : " ") << toString(b.use) << " " << b.bytes;
+    out_ << "buffer " << nameText(b.name) << (b.kept ? " kept " : " ") << toString(b.use)
+         << (b.element == Element::kF32 ? "" : std::string(" ") + toString(b.element)) << " " << b.bytes;
     std::size_t printed = 0;
     for (std::size_t i = 0; i < b.values.size() && printed < shown(b.values.size()); ++printed) {
       const std::string text = floatText(b.values[i]);

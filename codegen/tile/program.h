@@ -42,6 +42,8 @@ struct Buffer {
   std::int64_t bytes = 0;     ///< extent
   std::vector<float> values;  ///< kConstant only
   bool kept = false;          ///< kInput only: it stays the same for many runs (tile/prepack.h)
+  Element element =
+      Element::kF32;  ///< what an input or output has: f32, f16 or bf16; kernels may read it as words of f32, too
   bool isCallers() const { return use == Use::kInput || use == Use::kOutput; }
   bool isWorkspace() const { return use == Use::kShared || use == Use::kPrivate; }
   /// The name by which the caller binds it; empty for workspace and constants.

@@ -74,7 +74,7 @@ class Generator {
   }
 
   Buffer buffer() {
-    Buffer b{name(), static_cast<Buffer::Use>(below(5)), number(), {}, flip()};
+    Buffer b{name(), static_cast<Buffer::Use>(below(5)), number(), {}, flip(), static_cast<Element>(below(3))};
     b.values = entries<float>(6, [&] { return real(); }, [](float& /*same*/) {});
     return b;
   }

@@ -40,7 +40,7 @@ TEST_F(KernelCli, InterpretsFilesByTheirBuffersNames) {
   write("dx.npy", npy("(80,)", std::vector<float>(80, 0)));
   const Outcome o = run("kernel small.tile --interpret --input x=x.npy --input dx=dx.npy --output dx=out.npy");
   ASSERT_EQ(o.code, 0) << o.err;
-  EXPECT_THAT(o.out, AllOf(HasSubstr("dx: 320 bytes, hash "), HasSubstr("sum 4320, first 8 16 24 32\n")));
+  EXPECT_THAT(o.out, AllOf(HasSubstr("dx: 80 of f32, hash "), HasSubstr("sum 4320, first 8 16 24 32\n")));
   const std::string file = slurp(folder_ / "out.npy");
   float last = 0;
   ASSERT_GT(file.size(), 320U);
@@ -89,7 +89,7 @@ TEST_F(KernelCli, RefusesWhatItCannotFollow) {
   refused(2, "kernel small.tile --interpret --output dx=./small.tile", {"small.tile"});
   write("x.npy", npy("(8,9)", std::vector<float>(72, 1)));
   refused(2, "kernel small.tile --interpret --input x=x.npy",
-          {"has shape (8,9,)", "need (72,), that is the f32 words of x"});
+          {"has shape (8,9,)", "need (72,), that is the elements of x"});
 }
 
 // What a dump of a layer says, verified and computed by the program that was read.

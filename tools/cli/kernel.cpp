@@ -172,7 +172,7 @@ void addKernel(CLI::App& app, Action& action) {
   command->add_option("--emit", flags->emit, "Print stages, of tile, vector, asm (asm: with the LLVM component)")
       ->delimiter(',');
   command->add_flag("--time", flags->time, "Generate the tile program's code and time it on one thread");
-  command->add_option("--input", flags->inputs, "NAME=FILE.npy, the f32 words of a buffer (default: random ones)");
+  command->add_option("--input", flags->inputs, "NAME=FILE.npy, the elements of a buffer (default: random ones)");
   command->add_option("--output", flags->outputs, "NAME=FILE.npy, where --interpret writes a buffer");
   command->add_option("--seed", flags->seed, "Seed of random data")->transform(wholeFrom<std::uint64_t>(0));
   command->add_option("--isa", flags->isa, "What code is for (default: the best of this CPU that has such vectors)");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides that a buffer is a row of f32 words to NumPy: a tile program says how many bytes it has, and no shape.
+// Decides that a buffer is a row of elements to NumPy: a tile program says what they are and how many, and no shape.
 #include "kernel_program.h"
 
 #include <fmt/core.h>
@@ -23,6 +23,9 @@
 
 namespace cubejit::cli {
 namespace {
+
+std::int64_t elementsOf(const Buffer& buffer) { return buffer.bytes / elementBytes(buffer.element); }
+DType typeOf(const Buffer& buffer) { return static_cast<DType>(buffer.element); }  // elements begin with them
 
 Error invalid(const std::string& message) { return Error{ErrorCode::kInvalidProblem, Stage::kProblem, message}; }
 
@@ -50,12 +53,13 @@ class Callers {
         return Error{ErrorCode::kLimitExceeded, Stage::kRun,
                      fmt::format("no memory for the {} bytes of {}", buffer.bytes, buffer.name)};
       char* const bytes = static_cast<char*>(static_cast<void*>(memory.get()));
-      for (std::int64_t at = 0; at < buffer.bytes; at += 4) {
+      for (std::int64_t i = 0; i < elementsOf(buffer); ++i) {
         const float value = static_cast<float>(random() >> 40) * 0x1p-23F - 1;  // [-1, 1)
-        std::memcpy(bytes + at, &value, static_cast<std::size_t>(std::min<std::int64_t>(4, buffer.bytes - at)));
+        writeElement(buffer.element, bytes + i * elementBytes(buffer.element), bitsOf(value));
       }
       if (const auto file = data.inputs.find(buffer.name); file != data.inputs.end()) {
-        CUBEJIT_TRY(array, readNpy(file->second, {buffer.bytes / 4}, "the f32 words of " + buffer.name));
+        CUBEJIT_TRY(array,
+                    readNpy(file->second, {elementsOf(buffer)}, "the elements of " + buffer.name, typeOf(buffer)));
         std::copy(array.bytes.begin(), array.bytes.end(), bytes);
       }
       callers.addresses_.push_back(bytes);
@@ -73,15 +77,15 @@ class Callers {
 void tell(const Buffer& buffer, const char* bytes) {
   double sum = 0;
   std::string first;
-  for (std::int64_t at = 0; at + 4 <= buffer.bytes; at += 4) {
-    float value = 0;
-    std::memcpy(&value, bytes + at, 4);
+  for (std::int64_t i = 0; i < elementsOf(buffer); ++i) {
+    const float value = floatOf(readElement(buffer.element, bytes + i * elementBytes(buffer.element), 0));
     sum += static_cast<double>(value);
-    if (at < 16) first += fmt::format(" {}", value);
+    if (i < 4) first += fmt::format(" {}", value);
   }
   Digest digest;
   digest.add(bytes, static_cast<std::size_t>(buffer.bytes));
-  fmt::print("{}: {} bytes, hash {}; as f32: sum {}, first{}\n", buffer.name, buffer.bytes, digest.text(), sum, first);
+  fmt::print("{}: {} of {}, hash {}; sum {}, first{}\n", buffer.name, elementsOf(buffer), toString(buffer.element),
+             digest.text(), sum, first);
 }
 
 constexpr double kLeastSeconds = 0.2;
@@ -99,7 +103,7 @@ Status interpretKernels(const TileProgram& program, const KernelData& data) {
     const char* const bytes = static_cast<const char*>(callers.addresses()[bound++]);
     if (buffer.use == Buffer::Use::kOutput) tell(buffer, bytes);
     if (const auto file = data.outputs.find(buffer.name); file != data.outputs.end())
-      files.push_back(NpyOutput{file->second, {buffer.bytes / 4}, DType::kF32, {bytes, bytes + buffer.bytes / 4 * 4}});
+      files.push_back(NpyOutput{file->second, {elementsOf(buffer)}, typeOf(buffer), {bytes, bytes + buffer.bytes}});
   }
   return writeNpy(files);
 }

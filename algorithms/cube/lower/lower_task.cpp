@@ -57,7 +57,11 @@ class TaskLowering {
            "_at" + text(task.start) + "_of" + text(task.extent)) {}
 
   Result<CubeTaskProgram> run() {
-    const auto tensor = [&](TensorId t) { return b_.addTensor(t, 0); };
+    const auto tensor = [&](TensorId t) {
+      const int buffer = b_.addTensor(t, 0);
+      b_.bufferAt(buffer).element = storedElement(formatOf(job_.problem, t).dtype);
+      return buffer;
+    };
     buffers_.image = tensor(t_.image);
     buffers_.other = tensor(t_.other);
     buffers_.result = tensor(t_.result);

@@ -12,7 +12,7 @@
 namespace cubejit {
 namespace {
 
-using axis_phases_detail::floorDiv;
+using residue_classes_detail::floorDiv;
 
 // The taps k of one result, each with the operand position it reads.
 template <class Visit>

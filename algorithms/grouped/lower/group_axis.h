@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "algorithms/kit/axis_phases.h"
 #include "algorithms/kit/range.h"
+#include "algorithms/kit/residue_classes.h"
 
 namespace cubejit {
 

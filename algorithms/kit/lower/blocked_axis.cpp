@@ -15,11 +15,11 @@ namespace {
 
 using ClassKey = std::tuple<std::vector<int>, std::int64_t, std::int64_t, std::int64_t>;
 
-// The block [j0, j0 + blockLength) of a phase that has not ended.
-BlockClass blockAt(const AxisPhase& phase, std::int64_t j0, std::int64_t blockLength) {
+// The block [j0, j0 + blockLength) of a residue that has not ended.
+BlockClass blockAt(const ResidueClass& residue, std::int64_t j0, std::int64_t blockLength) {
   BlockClass cls;
-  cls.length = std::min(blockLength, phase.count - j0);
-  for (const BlockTap& tap : phase.taps) {
+  cls.length = std::min(blockLength, residue.count - j0);
+  for (const BlockTap& tap : residue.taps) {
     const std::int64_t lo = std::max<std::int64_t>(0, tap.lo - j0), hi = std::min(cls.length, tap.hi - j0);
     if (lo < hi) cls.taps.push_back(BlockTap{tap.k, tap.offset, lo, hi});
   }
@@ -44,11 +44,11 @@ void classifyRegisterBlocks(BlockedAxis& axis) {
   }
 }
 
-// [least, most] operand position of a phase's tap, from operandStep * j.
-std::pair<std::int64_t, std::int64_t> offsetsOf(const std::vector<AxisPhase>& phases) {
+// [least, most] operand position of a residue's tap, from operandStep * j.
+std::pair<std::int64_t, std::int64_t> offsetsOf(const std::vector<ResidueClass>& residues) {
   std::int64_t least = std::numeric_limits<std::int64_t>::max(), most = std::numeric_limits<std::int64_t>::min();
-  for (const AxisPhase& phase : phases) {
-    for (const BlockTap& tap : phase.taps) {
+  for (const ResidueClass& residue : residues) {
+    for (const BlockTap& tap : residue.taps) {
       least = std::min(least, tap.offset);
       most = std::max(most, tap.offset);
     }
@@ -78,8 +78,8 @@ BlockedAxis makeBlockedAxis(const AxisRelation& rel, std::int64_t registerLength
   BlockedAxis out;
   out.resultStep = rel.gather ? rel.stride : 1;
   out.operandStep = rel.gather ? 1 : rel.stride;
-  const std::vector<AxisPhase> phases = axisPhases(rel);
-  const auto [leastOffset, mostOffset] = offsetsOf(phases);
+  const std::vector<ResidueClass> residues = residueClasses(rel);
+  const auto [leastOffset, mostOffset] = offsetsOf(residues);
   // Cache blocks cover every result, also those of residue classes no tap reaches.
   const std::int64_t longest = ceilDiv(rel.results, out.resultStep),
                      length = cacheLength <= 0 ? std::max<std::int64_t>(longest, 1) : cacheLength;
@@ -87,26 +87,26 @@ BlockedAxis makeBlockedAxis(const AxisRelation& rel, std::int64_t registerLength
   // Where every tap finds an operand, blocks are alike.
   Range inside{0, longest};
   std::vector<Range> insideOf;
-  for (const AxisPhase& phase : phases) {
-    Range own{0, phase.count};
-    for (const BlockTap& tap : phase.taps) own = {std::max(own.lo, tap.lo), std::min(own.hi, tap.hi)};
+  for (const ResidueClass& residue : residues) {
+    Range own{0, residue.count};
+    for (const BlockTap& tap : residue.taps) own = {std::max(own.lo, tap.lo), std::min(own.hi, tap.hi)};
     insideOf.push_back(own);
     inside = {std::max(inside.lo, own.lo), std::min(inside.hi, own.hi)};
   }
-  for (const AxisPhase& phase : phases) {
+  for (const ResidueClass& residue : residues) {
     for (const Range& block : blocks)
-      out.registerBlocks.push_back({phase.start + out.resultStep * block.lo, out.operandStep * block.lo, 0});
+      out.registerBlocks.push_back({residue.start + out.resultStep * block.lo, out.operandStep * block.lo, 0});
   }
   ClassNumbers<ClassKey> keys;
   ClassNumbers<BlockClass> numbers;
-  // -1 if the phase has ended.
-  std::vector<int> wholeInside(phases.size(), -1);  // class of whole blocks inside, by phase
+  // -1 if the residue has ended.
+  std::vector<int> wholeInside(residues.size(), -1);  // class of whole blocks inside, by residue
   const auto classOf = [&](std::size_t of, std::int64_t j0) {
-    const AxisPhase& phase = phases[of];
-    if (j0 >= phase.count) return -1;
+    const ResidueClass& residue = residues[of];
+    if (j0 >= residue.count) return -1;
     const bool whole = insideOf[of].lo <= j0 && j0 + registerLength <= insideOf[of].hi;
     if (whole && wholeInside[of] >= 0) return wholeInside[of];
-    BlockClass block = blockAt(phase, j0, registerLength);
+    BlockClass block = blockAt(residue, j0, registerLength);
     const auto [cls, fresh] = numbers.of(block);
     if (fresh) out.classes.push_back(std::move(block));
     if (whole) wholeInside[of] = cls;
@@ -134,8 +134,8 @@ BlockedAxis makeBlockedAxis(const AxisRelation& rel, std::int64_t registerLength
       continue;
     }
     std::vector<int> row;
-    for (std::size_t phase = 0; phase < phases.size(); ++phase) {
-      for (const Range& block : blocks) row.push_back(classOf(phase, js.lo + block.lo));
+    for (std::size_t residue = 0; residue < residues.size(); ++residue) {
+      for (const Range& block : blocks) row.push_back(classOf(residue, js.lo + block.lo));
     }
     // Where no operands are, it does not matter where they would begin.
     const std::int64_t skipped = cache.operands.length() > 0 ? start.first - start.origin : 0;

@@ -2,7 +2,7 @@
 //
 // Decides how one axis of a data gradient is split twice: into cache blocks (what a task works on, and what a panel holds) and those into
 // register blocks, so that two loops whose offsets add up reach every register block.
-// Leaves phases and their taps to axis_phases.
+// Leaves residues and their taps to residue_classes.
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "algorithms/kit/axis_phases.h"
 #include "algorithms/kit/range.h"
+#include "algorithms/kit/residue_classes.h"
 
 namespace cubejit {
 
@@ -56,7 +56,7 @@ struct BlockedAxis {
   std::vector<std::size_t> ofClass;          ///< [cache class] -> index of one of them
 };
 
-/// Cache blocks of `cacheLength` results a phase (a multiple of `registerLength`; 0 = the whole axis).
+/// Cache blocks of `cacheLength` results a residue (a multiple of `registerLength`; 0 = the whole axis).
 BlockedAxis makeBlockedAxis(const AxisRelation& relation, std::int64_t registerLength, std::int64_t cacheLength);
 
 /// Calls visit(block of each axis; null where there is none) for all cache classes of all axes and, within them, all register classes:

@@ -22,7 +22,7 @@ DataGradient makeDataGradient(const Problem& problem, bool lineOnH) {
     r = AxisRelation{g.gather,       g.result.extent[axis], g.operand.extent[axis],
                      v.kernel[axis], v.stride[axis],        v.dilation[axis],
                      v.pad[axis]};
-    g.hasGaps = g.hasGaps || leavesGaps(r, axisPhases(r));
+    g.hasGaps = g.hasGaps || leavesGaps(r, residueClasses(r));
   }
   g.taps = v.taps();
   g.weightElement = elementOf(formatOf(problem, TensorId::kW).dtype);

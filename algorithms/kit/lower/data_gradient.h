@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <string>
 
-#include "algorithms/kit/axis_phases.h"
 #include "algorithms/kit/conv_view.h"
 #include "algorithms/kit/lower/builder.h"
 #include "algorithms/kit/range.h"
+#include "algorithms/kit/residue_classes.h"
 
 namespace cubejit {
 

@@ -7,14 +7,14 @@
 #include <tuple>
 #include <utility>
 
-#include "algorithms/kit/axis_phases.h"
 #include "algorithms/kit/lower/class_numbers.h"
 #include "algorithms/kit/reduction_partition.h"
+#include "algorithms/kit/residue_classes.h"
 
 namespace cubejit {
 namespace {
 
-using axis_phases_detail::floorDiv;
+using residue_classes_detail::floorDiv;
 
 // A range of an axis' pixels, and which of the axis' ranges code and lists cannot tell from it.
 struct Piece {

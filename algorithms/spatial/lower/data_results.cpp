@@ -8,9 +8,9 @@
 namespace cubejit {
 namespace {
 
-// `count` neighbours of `phases` residue classes that follow each other.
+// `count` neighbours of `residues` residue classes that follow each other.
 struct Piece {
-  std::int64_t firstPhase = 0, phases = 1, from = 0, count = 0;
+  std::int64_t firstResidue = 0, residues = 1, from = 0, count = 0;
   std::int64_t at = 0;  ///< pixel of the tensor's row where the first one goes
 };
 
@@ -46,19 +46,19 @@ class Leaving {
   Element written() const { return elementOf(r_.result->dtype); }
 
   std::vector<Piece> pieces(bool together) const {
-    const std::vector<AxisPhase>& phases = *r_.phases;
+    const std::vector<ResidueClass>& residues = *r_.residues;
     std::vector<Piece> out;
     // A last pixel that only some classes have takes a call of its own, which short rows are not worth.
-    const bool even = phases.front().count == phases.back().count || phases.back().count >= 2 * r_.lanes;
-    if (!together || !even || static_cast<std::int64_t>(phases.size()) != r_.resultStep) {
-      for (std::size_t p = 0; p < phases.size(); ++p)
-        out.push_back(Piece{static_cast<std::int64_t>(p), 1, 0, phases[p].count, phases[p].start});
+    const bool even = residues.front().count == residues.back().count || residues.back().count >= 2 * r_.lanes;
+    if (!together || !even || static_cast<std::int64_t>(residues.size()) != r_.resultStep) {
+      for (std::size_t p = 0; p < residues.size(); ++p)
+        out.push_back(Piece{static_cast<std::int64_t>(p), 1, 0, residues[p].count, residues[p].start});
       return out;
     }
     // The first classes may have one pixel more than the others.
-    const std::int64_t common = phases.back().count;
+    const std::int64_t common = residues.back().count;
     const std::int64_t longer =
-        std::count_if(phases.begin(), phases.end(), [&](const AxisPhase& p) { return p.count > common; });
+        std::count_if(residues.begin(), residues.end(), [&](const ResidueClass& p) { return p.count > common; });
     out.push_back(Piece{0, r_.resultStep, 0, common, 0});
     if (longer > 0) out.push_back(Piece{0, longer, common, 1, common * r_.resultStep});
     return out;
@@ -69,7 +69,9 @@ class Leaving {
     return r_.rowAxis < 0 ? std::move(body) : nest({r_.rowAxis}, std::move(body));
   }
 
-  std::int64_t from(const Piece& piece) const { return piece.firstPhase * r_.blockRows * r_.rowPitch + piece.from * 4; }
+  std::int64_t from(const Piece& piece) const {
+    return piece.firstResidue * r_.blockRows * r_.rowPitch + piece.from * 4;
+  }
 
   Transpose transposed(std::int64_t rows, std::int64_t rowPitch, const Piece& piece) const {
     return {.lanes = r_.lanes,
@@ -81,7 +83,7 @@ class Leaving {
             .label = "interleave"};
   }
 
-  // Plain: a [phase][j] matrix of each channel becomes [j][phase], which is the tensor's row.
+  // Plain: a [residue][j] matrix of each channel becomes [j][residue], which is the tensor's row.
   Node planes(const Piece& piece) {
     const int axis = b_.addAxis("channel", static_cast<int>(r_.blockRows));
     for (std::int64_t c = 0; c < r_.blockRows; ++c) {
@@ -93,7 +95,7 @@ class Leaving {
     }
     Call call{"store_row", panel_, -1, tensor_, classAxes_, {}};
     call.classAxes.push_back(axis);
-    const int kernel = b_.addKernel(transposed(piece.phases, r_.blockRows * r_.rowPitch, piece));
+    const int kernel = b_.addKernel(transposed(piece.residues, r_.blockRows * r_.rowPitch, piece));
     for (const bool here : exists_) {
       for (const std::int64_t count : channels_) {
         for (std::int64_t c = 0; c < r_.blockRows; ++c)
@@ -103,7 +105,7 @@ class Leaving {
     return loopNode(axis, eachRow(std::move(call), StoredChannels::kNone));
   }
 
-  // Channels-last: [phase][channel][j] becomes [j][phase][channel].
+  // Channels-last: [residue][channel][j] becomes [j][residue][channel].
   Node pixels(const Piece& piece) {
     const int axis = b_.addAxis("piece");
     b_.addStep(axis, {{panel_, from(piece)}, {tensor_, piece.at * r_.result->wStride}});
@@ -111,7 +113,7 @@ class Leaving {
     std::array<int, 2> kernels{-1, -1};
     for (std::size_t i = 0; i < 2; ++i) {
       if (channels_[i] == 0) continue;
-      const std::int64_t rows = piece.phases > 1 ? piece.phases * r_.blockRows : channels_[i];
+      const std::int64_t rows = piece.residues > 1 ? piece.residues * r_.blockRows : channels_[i];
       kernels[i] = b_.addKernel(transposed(rows, r_.rowPitch, piece));
     }
     for (const bool here : exists_) {

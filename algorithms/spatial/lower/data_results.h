@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how a row of results held as [phase][channel][j] leaves its panel: residue classes are interleaved into the tensor's
+// Decides how a row of results held as [residue][channel][j] leaves its panel: residue classes are interleaved into the tensor's
 // row, channels-last or plain.
 #pragma once
 
@@ -8,18 +8,18 @@
 #include <cstdint>
 #include <vector>
 
-#include "algorithms/kit/axis_phases.h"
 #include "algorithms/kit/conv_view.h"
 #include "algorithms/kit/lower/epilogue.h"
+#include "algorithms/kit/residue_classes.h"
 
 namespace cubejit {
 
 struct SpatialResults {
   int lanes = 16;
-  std::int64_t blockRows = 1;  ///< channels a phase has room for in the panel
+  std::int64_t blockRows = 1;  ///< channels a residue has room for in the panel
   std::int64_t rowPitch = 0;   ///< bytes between rows of the panel
   const TensorView* result = nullptr;
-  const std::vector<AxisPhase>* phases = nullptr;
+  const std::vector<ResidueClass>* residues = nullptr;
   std::int64_t resultStep = 1;
   int rowAxis = -1;  ///< the innermost loop, over rows that leave the panel alike; -1 if there is one row
 };

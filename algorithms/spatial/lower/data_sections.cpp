@@ -41,7 +41,7 @@ SpatialDataSections::Cut SpatialDataSections::cutOf(const BlockClass& h, std::in
   if (cut.taps.empty()) cut.taps.push_back(RowTaps{0, {RowTaps::Use{0, 0}}});
   cut.shiftsInside = cut.rowsInside || shape_.reduced == 1;
   for (std::size_t s = 1; s < shape_.shifts.size(); ++s) {
-    if (shape_.shifts[s].phases != shape_.shifts[0].phases || readable(s, block) != readable(0, block))
+    if (shape_.shifts[s].residues != shape_.shifts[0].residues || readable(s, block) != readable(0, block))
       cut.shiftsInside = true;
   }
   const auto steps =
@@ -85,15 +85,15 @@ int SpatialDataSections::kernelFor(const Cut& cut, std::int64_t channels, std::i
   const std::int64_t vectors = shape_.vectorsOf(block);
   contract.vectorsB = pitches_.operand;
   contract.result = pitches_.result;
-  const auto phases = static_cast<std::int64_t>(shape_.phases.size());
-  contract.label = "dx_spatial_" + std::to_string(channels * phases) +
+  const auto residues = static_cast<std::int64_t>(shape_.residues.size());
+  contract.label = "dx_spatial_" + std::to_string(channels * residues) +
                    (cut.rowsInside ? "h" + std::to_string(cut.rows) : "") + "x" + std::to_string(vectors);
   for (std::int64_t row = 0; row < cut.rows; ++row) {
-    for (std::int64_t p = 0; p < phases; ++p) {
+    for (std::int64_t p = 0; p < residues; ++p) {
       for (std::int64_t c = 0; c < channels; ++c) {
         for (std::int64_t v = 0; v < vectors; ++v) {
           const std::int64_t left = shape_.longest - block * shape_.blockLanes - v * shape_.lanes;
-          const std::int64_t at = row * pitches_.resultRow + p * pitches_.resultPhase + c * pitches_.resultChannel;
+          const std::int64_t at = row * pitches_.resultRow + p * pitches_.resultResidue + c * pitches_.resultChannel;
           contract.accumulators.push_back(
               Accumulator{static_cast<std::int32_t>(at + v * shape_.lanes * elementBytes(pitches_.result)),
                           pitches_.cut ? lanesUpTo(left, shape_.lanes) : LaneRange{}});
@@ -131,7 +131,7 @@ Section SpatialDataSections::sectionFor(const Cut& cut, std::int64_t channels, s
 Step SpatialDataSections::stepFor(const RowTaps& row, std::size_t shift, std::int64_t channels, std::int64_t block,
                                   std::int64_t aOffset, std::int64_t bOffset) const {
   Step step;
-  if (shape_.shifts[shift].phases == 0) return step;
+  if (shape_.shifts[shift].residues == 0) return step;
   const std::int64_t vectors = shape_.vectorsOf(block), bytes = elementBytes(pitches_.operand);
   // More planes than prefetchers follow: the lines of the next block of pixels.
   if (shape_.g.taps == 1 && !plan_.packA && shape_.reduced >= kManyPlanes)
@@ -150,16 +150,16 @@ Step SpatialDataSections::stepFor(const RowTaps& row, std::size_t shift, std::in
     else
       partial.emplace_back(lanes, index);
   }
-  const auto phases = static_cast<std::int64_t>(shape_.phases.size());
+  const auto residues = static_cast<std::int64_t>(shape_.residues.size());
   for (const RowTaps::Use& tap : row.uses) {
-    for (std::int64_t p = 0; p < phases; ++p) {
-      if ((shape_.shifts[shift].phases >> p & 1) == 0) continue;
+    for (std::int64_t p = 0; p < residues; ++p) {
+      if ((shape_.shifts[shift].residues >> p & 1) == 0) continue;
       for (std::int64_t c = 0; c < channels; ++c) {
         AOperand operand;
         operand.offset = static_cast<std::int32_t>(aOffset + shape_.slotOf(0, tap.k, shift) - shape_.slotOf(0, 0, 0) +
                                                    (p * shape_.registerChannels + c) * 4);
         const auto use = [&](std::int16_t b) {
-          const std::int64_t sum = ((tap.row * phases + p) * channels + c) * vectors;
+          const std::int64_t sum = ((tap.row * residues + p) * channels + c) * vectors;
           return Use{static_cast<std::int16_t>(sum + vectorOf[static_cast<std::size_t>(b)]), b};
         };
         for (std::int16_t b : whole) operand.uses.push_back(use(b));

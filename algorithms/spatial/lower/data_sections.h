@@ -21,7 +21,7 @@ struct SpatialPitches {
   Pitches operandPitch;
   std::int64_t operandRow = 1;  ///< operand rows between neighbouring result rows of a block
   /// Result: bytes between rows of a tile, residue classes, channels.
-  std::int64_t resultRow = 0, resultPhase = 0, resultChannel = 0;
+  std::int64_t resultRow = 0, resultResidue = 0, resultChannel = 0;
   bool cut = false;  ///< results end where their row ends (they lie in the tensor)
 };
 

@@ -21,28 +21,28 @@ Range lanesRead(const SpatialShape& s, std::int64_t offset) {
 SpatialShape::SpatialShape(const Problem& problem, const SpatialDataPlan& plan, const Machine& machine)
     : g(makeDataGradient(problem, false)),
       lanes(machine.isa.lanes()),
-      phases(axisPhases(g.relation[2])),
+      residues(residueClasses(g.relation[2])),
       reduced(g.operand.channels),
       registerChannels(plan.registerChannels),
       channelBlocks((g.result.channels + plan.registerChannels - 1) / plan.registerChannels),
-      rowsPacked(static_cast<std::int64_t>(phases.size()) * plan.registerChannels),
+      rowsPacked(static_cast<std::int64_t>(residues.size()) * plan.registerChannels),
       blockLanes(plan.registerVectors * machine.isa.lanes()) {
-  for (const AxisPhase& phase : phases) longest = std::max(longest, phase.count);
+  for (const ResidueClass& residue : residues) longest = std::max(longest, residue.count);
   collectShifts();
 }
 
 void SpatialShape::collectShifts() {
-  for (std::size_t p = 0; p < phases.size(); ++p) {
-    for (const BlockTap& tap : phases[p].taps) {
+  for (std::size_t p = 0; p < residues.size(); ++p) {
+    for (const BlockTap& tap : residues[p].taps) {
       auto at = std::find_if(shifts.begin(), shifts.end(), [&](const TapShift& s) { return s.offset == tap.offset; });
       if (at == shifts.end())
-        at = shifts.insert(shifts.end(), TapShift{tap.offset, 0, std::vector<std::int64_t>(phases.size(), -1)});
-      at->phases |= std::uint64_t{1} << p;
+        at = shifts.insert(shifts.end(), TapShift{tap.offset, 0, std::vector<std::int64_t>(residues.size(), -1)});
+      at->residues |= std::uint64_t{1} << p;
       at->kernelW[p] = tap.k;
     }
   }
-  // Results that no tap reaches are sums of nothing, which is a shift in which no phase takes part.
-  if (shifts.empty()) shifts.push_back(TapShift{0, 0, std::vector<std::int64_t>(phases.size(), -1)});
+  // Results that no tap reaches are sums of nothing, which is a shift in which no residue takes part.
+  if (shifts.empty()) shifts.push_back(TapShift{0, 0, std::vector<std::int64_t>(residues.size(), -1)});
   std::sort(shifts.begin(), shifts.end(), [](const TapShift& a, const TapShift& b) { return a.offset < b.offset; });
 }
 

@@ -16,8 +16,8 @@ namespace cubejit {
 /// Taps along W that share one operand offset.
 struct TapShift {
   std::int64_t offset = 0;
-  std::uint64_t phases = 0;           ///< which phases have a tap here
-  std::vector<std::int64_t> kernelW;  ///< its kernel index, per phase (-1 = none)
+  std::uint64_t residues = 0;         ///< which residues have a tap here
+  std::vector<std::int64_t> kernelW;  ///< its kernel index, per residue (-1 = none)
 };
 
 /// Neighbouring blocks along W, of one class.
@@ -29,13 +29,13 @@ struct LaneBlocks {
 struct SpatialShape {
   DataGradient g;
   int lanes = 16;
-  std::vector<AxisPhase> phases;  ///< along W
+  std::vector<ResidueClass> residues;  ///< along W
   std::vector<TapShift> shifts;
   std::int64_t reduced = 1;           ///< channels of the operand
   std::int64_t registerChannels = 1;  ///< result channels of a tile
   std::int64_t channelBlocks = 1;     ///< tiles of result channels
-  std::int64_t rowsPacked = 1;        ///< weights of a reduction channel and a shift: [phase][channel of the tile]
-  std::int64_t longest = 0;           ///< pixels of the longest phase
+  std::int64_t rowsPacked = 1;        ///< weights of a reduction channel and a shift: [residue][channel of the tile]
+  std::int64_t longest = 0;           ///< pixels of the longest residue
   std::int64_t blockLanes = 16;       ///< pixels of a block along W
 
   SpatialShape(const Problem& problem, const SpatialDataPlan& plan, const Machine& machine);

@@ -2,7 +2,7 @@
 //
 // Decides the tile program of a data gradient with few channels: lanes are neighbouring pixels of a residue class along W, the
 // accumulator rows are (residue class x result channel), weights are broadcast.
-//   dx[c][phase + stride*j] += w[o][c][k] * dy[o][j + offset(phase, k)]     lanes j
+//   dx[c][residue + stride*j] += w[o][c][k] * dy[o][j + offset(residue, k)]     lanes j
 // Operand rows are read in place from plain tensors, or transposed into a panel [d][h][channel][w] from channels-last ones.
 // Leaves which taps reach which rows to blocked_axis, what lies where along W to data_tiles, kernels to data_sections, and the way out
 // of interleaved results to data_results.
@@ -38,7 +38,7 @@ class Lowering {
     resultBuffer_ = b_.addTensor(TensorId::kDx, g_.result.bytes);
     epilogue_.begin(g_.result, g_.view.groups, resultBuffer_);
     if (g_.hasGaps) epilogue_.fill(problem_);
-    if (!shape_.phases.empty()) {
+    if (!shape_.residues.empty()) {
       packWeights();
       multiplyPhase();
     }
@@ -47,7 +47,7 @@ class Lowering {
   }
 
  private:
-  // What kernels see: panels are of f32. A panel of results is [row of a tile][phase][channel][j], one of dy [d][h][channel][w].
+  // What kernels see: panels are of f32. A panel of results is [row of a tile][residue][channel][j], one of dy [d][h][channel][w].
   SpatialPitches pitches() const {
     SpatialPitches p;
     p.operand = plan_.packA ? Element::kF32 : elementOf(g_.operand.dtype);
@@ -57,7 +57,7 @@ class Lowering {
     p.cut = !plan_.bufferC;
     if (plan_.bufferC) {
       p.resultChannel = panelPitch(shape_.blocks() * shape_.blockLanes * 4);
-      p.resultPhase = p.resultChannel * plan_.registerChannels;
+      p.resultResidue = p.resultChannel * plan_.registerChannels;
       p.resultRow = p.resultChannel * shape_.rowsPacked;
     } else {
       p.resultChannel = g_.result.cStride;
@@ -82,7 +82,7 @@ class Lowering {
     const int kh = b_.addUniformAxis("kh", g_.view.kernel.h, {{src, g_.wTap.h}, {dst, shape_.slotOf(0, 1, 0)}});
     const int kw = b_.addAxis("kw");
     for (std::size_t s = 0; s < shape_.shifts.size(); ++s) {
-      for (std::size_t p = 0; p < shape_.phases.size(); ++p) {
+      for (std::size_t p = 0; p < shape_.residues.size(); ++p) {
         if (shape_.shifts[s].kernelW[p] < 0) continue;
         b_.addStep(kw, {{src, shape_.shifts[s].kernelW[p] * g_.wTap.w},
                         {dst, shape_.slotOf(0, 0, s) + static_cast<std::int64_t>(p) * plan_.registerChannels * 4}});
@@ -195,7 +195,7 @@ class Lowering {
     std::vector<Node> moves;
     for (const std::int64_t length : lengths) {
       SpatialResults results{shape_.lanes, plan_.registerChannels, pitch.resultChannel,
-                             &g_.result,   &shape_.phases,         g_.relation[2].gather ? g_.view.stride.w : 1};
+                             &g_.result,   &shape_.residues,       g_.relation[2].gather ? g_.view.stride.w : 1};
       if (plan_.registerH > 1) {
         results.rowAxis = b_.addUniformAxis(
             "row", length, {{panel, pitch.resultRow}, {sink, axes_[1].resultStep * g_.result.hStride}});

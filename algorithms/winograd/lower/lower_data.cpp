@@ -11,9 +11,10 @@
 
 #include "algorithms/kit/lower/data_gradient.h"
 #include "algorithms/kit/lower/pack_weights.h"
+#include "algorithms/kit/lower/point_product.h"
+#include "algorithms/kit/lower/tile_box.h"
 #include "algorithms/kit/panel_pitch.h"
-#include "algorithms/winograd/lower/product.h"
-#include "algorithms/winograd/lower/tile_box.h"
+#include "algorithms/winograd/lower/matrices.h"
 #include "algorithms/winograd/winograd.h"
 
 namespace cubejit {
@@ -34,7 +35,7 @@ class Lowering {
         b_(problemLabel(problem, Pass::kDx)),
         epilogue_(b_, ops, lanes_),
         g_(makeDataGradient(problem, false)),
-        box_(makeWinogradBox({plan.tileD, plan.tileH, plan.tileW}, g_.view, g_.result, g_.operand, patchPad(g_.view))) {
+        box_(makeTileBox({plan.tileD, plan.tileH, plan.tileW}, g_.view, g_.result, g_.operand, patchPad(g_.view))) {
     width_ = plan.registerVectors * lanes_;
     reduced_ = g_.operand.channels;
     blocks_ = (g_.result.channels + width_ - 1) / width_;
@@ -274,7 +275,7 @@ class Lowering {
     Call call{"multiply", a, filter, c, {rows}, {}};
     if (kBlock >= 0) call.classAxes.push_back(kBlock);
     for (const std::int64_t size : sizes) {
-      const WinogradProduct product{size, plan_.registerVectors, lanes_, plan_.unroll, dataPitch_, 4, width_ * 4};
+      const PointProduct product{size, plan_.registerVectors, lanes_, plan_.unroll, dataPitch_, 4, width_ * 4};
       const int kernel = b_.addKernel(productKernel(product));
       for (std::int64_t i = 0; i < reductionBlocks_; ++i) {
         const SegmentList list = productList(product, firstChannel(i + 1) - firstChannel(i));
@@ -291,7 +292,7 @@ class Lowering {
   PassRoom room_{b_};
   Epilogue epilogue_;
   const DataGradient g_;
-  const WinogradBox box_;
+  const TileBox box_;
   std::int64_t width_ = 16, reduced_ = 1, blocks_ = 1, parts_ = 1, reductionBlocks_ = 1;
   std::int64_t dataPitch_ = 0, dataPoint_ = 0, productPoint_ = 0;
   PackedWeights packing_;

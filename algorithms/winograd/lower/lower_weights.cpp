@@ -11,10 +11,11 @@
 
 #include "algorithms/kit/lower/chained_call.h"
 #include "algorithms/kit/lower/data_gradient.h"
+#include "algorithms/kit/lower/point_product.h"
+#include "algorithms/kit/lower/tile_box.h"
 #include "algorithms/kit/lower/weights_unpack.h"
 #include "algorithms/kit/panel_pitch.h"
-#include "algorithms/winograd/lower/product.h"
-#include "algorithms/winograd/lower/tile_box.h"
+#include "algorithms/winograd/lower/matrices.h"
 #include "algorithms/winograd/winograd.h"
 
 namespace cubejit {
@@ -28,7 +29,7 @@ class Lowering {
         registers_(passRegisters(machine.isa)),
         b_(problemLabel(problem, Pass::kDw)),
         v_(makeConvView(problem, Pass::kDw)),
-        box_(makeWinogradBox({plan.tileD, plan.tileH, plan.tileW}, v_, v_.small, v_.big, v_.pad)) {
+        box_(makeTileBox({plan.tileD, plan.tileH, plan.tileW}, v_, v_.small, v_.big, v_.pad)) {
     width_ = plan.registerVectors * lanes_;
     laneBlocks_ = (v_.big.channels + width_ - 1) / width_;
     rowBlocks_ = (v_.small.channels + plan.registerRows - 1) / plan.registerRows;
@@ -167,7 +168,7 @@ class Lowering {
         call.variants.emplace_back();
         continue;
       }
-      const WinogradProduct product{rows, plan_.registerVectors, lanes_, plan_.unroll, 4, smallPitch_, bigPitch_};
+      const PointProduct product{rows, plan_.registerVectors, lanes_, plan_.unroll, 4, smallPitch_, bigPitch_};
       Contract kernel = productKernel(product);
       kernel.addsToC = true;
       call.variants.push_back(
@@ -317,7 +318,7 @@ class Lowering {
   ProgramBuilder b_;
   PassRoom room_{b_};
   const ConvView v_;
-  const WinogradBox box_;
+  const TileBox box_;
   std::int64_t width_ = 16, laneBlocks_ = 1, rowBlocks_ = 1, laneParts_ = 1, rowParts_ = 1, reductionBlocks_ = 1,
                splits_ = 1;
   std::int64_t bigPitch_ = 0, smallPitch_ = 0, bigPoint_ = 0, smallPoint_ = 0, heldRows_ = 1, heldLanes_ = 1;

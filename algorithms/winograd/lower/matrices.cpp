@@ -54,12 +54,4 @@ WinogradMatrices winogradMatrices(std::int64_t m, std::int64_t r) {
   return out;
 }
 
-Matrix reversedColumns(const Matrix& matrix) {
-  Matrix out = matrix;
-  for (std::int64_t r = 0; r < matrix.rows; ++r) {
-    for (std::int64_t c = 0; c < matrix.cols; ++c) set(out, r, c, matrix.at(r, matrix.cols - 1 - c));
-  }
-  return out;
-}
-
 }  // namespace cubejit

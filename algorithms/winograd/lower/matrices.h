@@ -7,18 +7,11 @@
 // Leaves how they are applied to linear_transforms.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <vector>
+
+#include "algorithms/kit/lower/linear_transforms.h"
 
 namespace cubejit {
-
-/// Row-major.
-struct Matrix {
-  std::int64_t rows = 0, cols = 0;
-  std::vector<float> values;
-  float at(std::int64_t r, std::int64_t c) const { return values[static_cast<std::size_t>(r * cols + c)]; }
-};
 
 struct WinogradMatrices {
   Matrix results;  ///< A: m x (m + r - 1), of products
@@ -28,8 +21,5 @@ struct WinogradMatrices {
 
 /// Precondition: m, r >= 1 and m + r - 1 <= kMostWinogradPoints.
 WinogradMatrices winogradMatrices(std::int64_t m, std::int64_t r);
-
-/// The same filter applied from its other end: columns in reverse order.
-Matrix reversedColumns(const Matrix& matrix);
 
 }  // namespace cubejit

@@ -8,8 +8,6 @@
 #include <cmath>
 #include <random>
 
-#include "algorithms/winograd/lower/tiles.h"
-
 namespace cubejit {
 namespace {
 
@@ -62,22 +60,6 @@ TEST(WinogradMatrices, ReversedColumnsFilterFromTheOtherEnd) {
   WinogradMatrices reversed = w;
   reversed.taps = reversedColumns(w.taps);
   EXPECT_EQ(filtered(reversed, {3, -1, 4, 2}, {6, -7, 5}), filtered(w, {3, -1, 4, 2}, {5, -7, 6}));
-}
-
-TEST(WinogradTiles, ClassesSayWhatExists) {
-  const TileAxis axis = makeTileAxis(4, 3, 1, 10, 10);  // 0-3, 4-7, 8-9 of ten positions, padded by one
-  ASSERT_EQ(axis.tiles(), 3);
-  const auto at = [&](std::size_t tile) { return axis.classes[static_cast<std::size_t>(axis.classOf[tile])]; };
-  EXPECT_EQ(at(0), (TileClass{{1, 6}, {0, 4}}));
-  EXPECT_EQ(at(1), (TileClass{{0, 6}, {0, 4}}));
-  EXPECT_EQ(at(2), (TileClass{{0, 3}, {0, 2}}));
-  EXPECT_EQ(axis.patchStart(2), 7);
-}
-
-TEST(WinogradTiles, PatchesOutsideTheTensorAreEmpty) {
-  const TileAxis axis = makeTileAxis(2, 2, -9, 4, 6);  // starts nine positions into a tensor of six
-  ASSERT_EQ(axis.tiles(), 2);
-  for (const TileClass& c : axis.classes) EXPECT_EQ(c.patch.lo, c.patch.hi);
 }
 
 }  // namespace

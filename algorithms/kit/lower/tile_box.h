@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the box of a Winograd plan: tiles along three axes, the order of its points, the row of tiles that tasks are dealt.
-// Leaves loads, products and results to lower_winograd_data and lower_winograd_weights.
+// Decides the box of tiles of an algorithm that multiplies transforms: tiles along three axes, the order of its points, the row of tiles that tasks are dealt.
+// Leaves loads, products and results to lowerings.
 #pragma once
 
 #include <array>
@@ -12,12 +12,12 @@
 
 #include "algorithms/kit/conv_view.h"
 #include "algorithms/kit/lower/builder.h"
-#include "algorithms/winograd/lower/linear_transforms.h"
-#include "algorithms/winograd/lower/tiles.h"
+#include "algorithms/kit/lower/linear_transforms.h"
+#include "algorithms/kit/lower/tiles.h"
 
 namespace cubejit {
 
-struct WinogradBox {
+struct TileBox {
   std::array<TileAxis, 3> axes;  ///< d, h, w
   std::array<std::int64_t, 3> taps{};
   std::int64_t batch = 1;
@@ -35,8 +35,8 @@ struct WinogradBox {
 };
 
 /// `tiled`: the tensor that is cut into tiles; `patched`: the one whose patches they meet, `pad` before the first.
-WinogradBox makeWinogradBox(const std::array<std::int64_t, 3>& tile, const ConvView& view, const TensorView& tiled,
-                            const TensorView& patched, const Dhw& pad);
+TileBox makeTileBox(const std::array<std::int64_t, 3>& tile, const ConvView& view, const TensorView& tiled,
+                    const TensorView& patched, const Dhw& pad);
 
 /// What a stream moves by from image to image, and from tile to tile along each axis; `origin`: where tile 0 starts.
 struct TileStream {
@@ -46,12 +46,12 @@ struct TileStream {
   std::int64_t origin = 0;
 };
 /// A tensor's patches (its positions start `pad` before the tensor), or its tiles (pad = 0).
-TileStream tensorStream(int stream, const TensorView& tensor, const WinogradBox& box, bool patches);
+TileStream tensorStream(int stream, const TensorView& tensor, const TileBox& box, bool patches);
 
 /// The axis of rows of tiles, and that of tiles in a row. `panels`: (stream, bytes a tile) that count rows and tiles.
-int addRowAxis(ProgramBuilder& b, const WinogradBox& box, const std::vector<TileStream>& tensors,
+int addRowAxis(ProgramBuilder& b, const TileBox& box, const std::vector<TileStream>& tensors,
                const std::vector<std::pair<int, std::int64_t>>& panels);
-int addTileAxis(ProgramBuilder& b, const WinogradBox& box, const std::vector<TileStream>& tensors,
+int addTileAxis(ProgramBuilder& b, const TileBox& box, const std::vector<TileStream>& tensors,
                 const std::vector<std::pair<int, std::int64_t>>& panels);
 
 /// Which matrix each transformed axis gets, where it reads and writes.
@@ -64,11 +64,11 @@ struct BoxTransform {
   bool fromW = true;  ///< W first (reads tensors row by row) or last (writes them so)
 };
 /// The axes of the transform, whose classes are those of `rowAxis` and `tileAxis` (-1: nothing depends on the tile).
-std::vector<PassAxis> boxPasses(const WinogradBox& box, const BoxTransform& transform, int rowAxis, int tileAxis);
+std::vector<PassAxis> boxPasses(const TileBox& box, const BoxTransform& transform, int rowAxis, int tileAxis);
 
 /// Strides of a box of points that are `pitch` bytes apart.
-std::array<std::int64_t, 3> pointStrides(const WinogradBox& box, std::int64_t pitch);
+std::array<std::int64_t, 3> pointStrides(const TileBox& box, std::int64_t pitch);
 /// Strides of a box of taps.
-std::array<std::int64_t, 3> tapStrides(const WinogradBox& box, std::int64_t pitch);
+std::array<std::int64_t, 3> tapStrides(const TileBox& box, std::int64_t pitch);
 
 }  // namespace cubejit

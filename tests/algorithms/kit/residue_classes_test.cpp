@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Checks phases, taps and blocks of one axis against the definition, by hand and by brute force.
-#include "algorithms/kit/axis_phases.h"
+// Checks residues, taps and blocks of one axis against the definition, by hand and by brute force.
+#include "algorithms/kit/residue_classes.h"
 
 #include <gtest/gtest.h>
 
@@ -37,46 +37,46 @@ AxisRelation randomRelation(std::mt19937_64& random) {
   return AxisRelation{random() % 2 == 0, from(1, 20), from(1, 20), from(1, 6), from(1, 5), from(1, 4), from(0, 9)};
 }
 
-TEST(AxisPhases, StrideOneIsOnePhaseWithShortenedTaps) {
-  const auto phases = axisPhases(AxisRelation{true, 5, 5, 3, 1, 1, 1});
-  ASSERT_EQ(phases.size(), 1U);
-  EXPECT_EQ(phases[0].count, 5);
+TEST(ResidueClasses, StrideOneIsOnePhaseWithShortenedTaps) {
+  const auto residues = residueClasses(AxisRelation{true, 5, 5, 3, 1, 1, 1});
+  ASSERT_EQ(residues.size(), 1U);
+  EXPECT_EQ(residues[0].count, 5);
   const std::vector<BlockTap> taps{{0, 1, 0, 4}, {1, 0, 0, 5}, {2, -1, 1, 5}};
-  EXPECT_EQ(phases[0].taps, taps);
+  EXPECT_EQ(residues[0].taps, taps);
 }
 
-TEST(AxisPhases, StrideTwoDealsTapsToResidueClasses) {
+TEST(ResidueClasses, StrideTwoDealsTapsToResidueClasses) {
   const AxisRelation rel{true, 8, 4, 3, 2, 1, 1};
-  const auto phases = axisPhases(rel);
-  ASSERT_EQ(phases.size(), 2U);
-  EXPECT_EQ(phases[0].start, 0);
-  ASSERT_EQ(phases[0].taps.size(), 1U);
-  EXPECT_EQ(phases[0].taps[0].k, 1);
-  EXPECT_EQ(phases[1].taps.size(), 2U);
-  EXPECT_FALSE(leavesGaps(rel, phases));
+  const auto residues = residueClasses(rel);
+  ASSERT_EQ(residues.size(), 2U);
+  EXPECT_EQ(residues[0].start, 0);
+  ASSERT_EQ(residues[0].taps.size(), 1U);
+  EXPECT_EQ(residues[0].taps[0].k, 1);
+  EXPECT_EQ(residues[1].taps.size(), 2U);
+  EXPECT_FALSE(leavesGaps(rel, residues));
 }
 
-TEST(AxisPhases, StridesBeyondTheKernelAndCommonFactorsLeaveGaps) {
+TEST(ResidueClasses, StridesBeyondTheKernelAndCommonFactorsLeaveGaps) {
   const AxisRelation wide{true, 9, 3, 1, 3, 1, 0};
-  EXPECT_EQ(axisPhases(wide).size(), 1U);
-  EXPECT_TRUE(leavesGaps(wide, axisPhases(wide)));
+  EXPECT_EQ(residueClasses(wide).size(), 1U);
+  EXPECT_TRUE(leavesGaps(wide, residueClasses(wide)));
   const AxisRelation common{true, 13, 5, 3, 2, 2, 0};  // every tap lands on even positions
-  EXPECT_EQ(axisPhases(common).size(), 1U);
-  EXPECT_EQ(axisPhases(common)[0].taps.size(), 3U);
-  EXPECT_TRUE(leavesGaps(common, axisPhases(common)));
+  EXPECT_EQ(residueClasses(common).size(), 1U);
+  EXPECT_EQ(residueClasses(common)[0].taps.size(), 3U);
+  EXPECT_TRUE(leavesGaps(common, residueClasses(common)));
   const AxisRelation coprime{true, 13, 4, 3, 2, 3, 0};
-  EXPECT_FALSE(leavesGaps(coprime, axisPhases(coprime)));
+  EXPECT_FALSE(leavesGaps(coprime, residueClasses(coprime)));
 }
 
-TEST(AxisPhases, AreThePairsOfTheDefinition) {
+TEST(ResidueClasses, AreThePairsOfTheDefinition) {
   std::mt19937_64 random(1);
   for (int i = 0; i < 3000; ++i) {
     const AxisRelation rel = randomRelation(random);
     std::set<Triple> pairs;
-    for (const AxisPhase& phase : axisPhases(rel)) {
-      for (const BlockTap& tap : phase.taps) {
+    for (const ResidueClass& residue : residueClasses(rel)) {
+      for (const BlockTap& tap : residue.taps) {
         for (std::int64_t j = tap.lo; j < tap.hi; ++j) {
-          const Triple pair{phase.start + (rel.gather ? rel.stride : 1) * j, tap.k,
+          const Triple pair{residue.start + (rel.gather ? rel.stride : 1) * j, tap.k,
                             (rel.gather ? 1 : rel.stride) * j + tap.offset};
           EXPECT_TRUE(pairs.insert(pair).second) << "a pair comes twice";
         }

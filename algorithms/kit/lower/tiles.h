@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how an axis is cut into Winograd tiles: m positions of the filtered side and the m + taps - 1 of the padded side that
+// Decides how an axis is cut into tiles of transforms: m positions of the filtered side and the m + taps - 1 of the padded side that
 // they meet. Tiles at the edges miss some of either; tiles that miss the same are one class.
 // Leaves what is done with a class to linear_transforms.
 #pragma once

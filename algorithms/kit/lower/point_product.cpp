@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides sections of a point's product: unrolled steps, then single ones.
-#include "algorithms/winograd/lower/product.h"
+#include "algorithms/kit/lower/point_product.h"
 
 #include <string>
 #include <utility>
 
 namespace cubejit {
 
-Contract productKernel(const WinogradProduct& p) {
+Contract productKernel(const PointProduct& p) {
   Contract contract;
   contract.lanes = p.lanes;
   contract.label = "product_" + std::to_string(p.rows) + "x" + std::to_string(p.vectors);
@@ -36,7 +36,7 @@ Contract productKernel(const WinogradProduct& p) {
   return contract;
 }
 
-SegmentList productList(const WinogradProduct& p, std::int64_t steps) {
+SegmentList productList(const PointProduct& p, std::int64_t steps) {
   SegmentList list(2);
   const std::int64_t main = steps / p.unroll, done = main * p.unroll;
   if (main > 0) list[0].push_back(Segment{0, 0, main});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides, for one spatial axis of a data gradient, which kernel taps reach which result positions: the axis is cut into
-// residue classes (phases) of the stride and each phase into blocks; padding only shortens the tap list of a block.
+// residue classes of the stride, and each of them into blocks; padding only shortens the tap list of a block.
 // No zero is ever inserted or multiplied. Leaves the combination of axes to lower_data.
 #pragma once
 
@@ -30,12 +30,12 @@ struct AxisRelation {
   std::int64_t kernel = 1, stride = 1, dilation = 1, pad = 0;
 };
 
-/// A phase of the axis: result positions start, start + step, ... that share their taps' residue. Forward relations have one.
-struct AxisPhase {
+/// Result positions start, start + step, ... that share their taps' residue. Forward relations have one class.
+struct ResidueClass {
   std::int64_t start = 0, count = 0;
-  std::vector<BlockTap> taps;  ///< lo, hi in the phase's own index j
+  std::vector<BlockTap> taps;  ///< lo, hi in the class' own index j
 };
-namespace axis_phases_detail {
+namespace residue_classes_detail {
 inline std::int64_t floorDiv(std::int64_t a, std::int64_t b) {
   return a / b - ((a % b != 0) && ((a < 0) != (b < 0)) ? 1 : 0);
 }
@@ -48,20 +48,20 @@ inline BlockTap validRange(std::int64_t k, std::int64_t offset, std::int64_t ste
   return BlockTap{k, offset, lo, std::max(lo, hi)};
 }
 
-}  // namespace axis_phases_detail
+}  // namespace residue_classes_detail
 
-/// Only phases that some tap reaches; the results of the others are zero.
-inline std::vector<AxisPhase> axisPhases(const AxisRelation& rel) {
-  using namespace axis_phases_detail;
-  std::vector<AxisPhase> phases;
+/// Only classes that some tap reaches; the results of the others are zero.
+inline std::vector<ResidueClass> residueClasses(const AxisRelation& rel) {
+  using namespace residue_classes_detail;
+  std::vector<ResidueClass> residues;
   if (!rel.gather) {
-    AxisPhase phase{0, rel.results, {}};
+    ResidueClass residue{0, rel.results, {}};
     for (std::int64_t k = 0; k < rel.kernel; ++k) {
-      const BlockTap tap = validRange(k, k * rel.dilation - rel.pad, rel.stride, phase.count, rel.operands);
-      if (tap.lo < tap.hi) phase.taps.push_back(tap);
+      const BlockTap tap = validRange(k, k * rel.dilation - rel.pad, rel.stride, residue.count, rel.operands);
+      if (tap.lo < tap.hi) residue.taps.push_back(tap);
     }
-    phases.push_back(std::move(phase));
-    return phases;
+    residues.push_back(std::move(residue));
+    return residues;
   }
   std::vector<std::pair<std::int64_t, BlockTap>> taps;  // with the residue class of each
   for (std::int64_t k = 0; k < rel.kernel; ++k) {
@@ -74,17 +74,17 @@ inline std::vector<AxisPhase> axisPhases(const AxisRelation& rel) {
   }
   std::stable_sort(taps.begin(), taps.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   for (const auto& [r, tap] : taps) {
-    if (phases.empty() || phases.back().start != r)
-      phases.push_back(AxisPhase{r, ceilDiv(rel.results - r, rel.stride), {}});
-    phases.back().taps.push_back(tap);
+    if (residues.empty() || residues.back().start != r)
+      residues.push_back(ResidueClass{r, ceilDiv(rel.results - r, rel.stride), {}});
+    residues.back().taps.push_back(tap);
   }
-  return phases;
+  return residues;
 }
 
-/// True if some result position belongs to no phase, so that results must be zeroed first.
-inline bool leavesGaps(const AxisRelation& rel, const std::vector<AxisPhase>& phases) {
+/// True if some result position belongs to no class, so that results must be zeroed first.
+inline bool leavesGaps(const AxisRelation& rel, const std::vector<ResidueClass>& residues) {
   const std::int64_t needed = rel.gather ? std::min(rel.stride, rel.results) : std::min<std::int64_t>(1, rel.results);
-  return static_cast<std::int64_t>(phases.size()) < needed;
+  return static_cast<std::int64_t>(residues.size()) < needed;
 }
 
 }  // namespace cubejit

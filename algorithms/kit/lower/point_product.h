@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the matrix product of one Winograd point: a block of rows (broadcast) by a few vectors stays in registers while the
+// Decides the matrix product of one point of transforms: a block of rows (broadcast) by a few vectors stays in registers while the
 // reduction runs over channels (dX) or tiles (dW).
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace cubejit {
 
-struct WinogradProduct {
+struct PointProduct {
   std::int64_t rows = 1, vectors = 1;
   int lanes = 16;
   std::int64_t unroll = 4;
@@ -20,8 +20,8 @@ struct WinogradProduct {
 };
 
 /// Results lie [row][vectors * lanes], densely.
-Contract productKernel(const WinogradProduct& product);
+Contract productKernel(const PointProduct& product);
 /// So many steps, from the operands' beginnings on.
-SegmentList productList(const WinogradProduct& product, std::int64_t steps);
+SegmentList productList(const PointProduct& product, std::int64_t steps);
 
 }  // namespace cubejit

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides temporaries, loops and kernels of a separable transform.
-#include "algorithms/winograd/lower/linear_transforms.h"
+#include "algorithms/kit/lower/linear_transforms.h"
 
 #include <algorithm>
 #include <string>
@@ -172,6 +172,14 @@ class Passes {
 };
 
 }  // namespace
+
+Matrix reversedColumns(Matrix matrix) {
+  for (std::int64_t r = 0; r < matrix.rows; ++r) {
+    const auto row = matrix.values.begin() + static_cast<std::ptrdiff_t>(r * matrix.cols);
+    std::reverse(row, row + static_cast<std::ptrdiff_t>(matrix.cols));
+  }
+  return matrix;
+}
 
 int PassRoom::coefficients() {
   if (constants_ < 0) constants_ = b_.addBuffer("coefficients", Buffer::Use::kConstant, 0);

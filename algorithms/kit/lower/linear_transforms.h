@@ -13,11 +13,20 @@
 #include <vector>
 
 #include "algorithms/kit/lower/epilogue.h"
-#include "algorithms/winograd/lower/matrices.h"
-#include "algorithms/winograd/lower/tiles.h"
+#include "algorithms/kit/lower/tiles.h"
 #include "cubejit/host_isa.h"
 
 namespace cubejit {
+
+/// Row-major.
+struct Matrix {
+  std::int64_t rows = 0, cols = 0;
+  std::vector<float> values;
+  float at(std::int64_t r, std::int64_t c) const { return values[static_cast<std::size_t>(r * cols + c)]; }
+};
+
+/// The same filter applied from its other end: columns in reverse order.
+Matrix reversedColumns(Matrix matrix);
 
 /// One axis of the box.
 struct PassAxis {

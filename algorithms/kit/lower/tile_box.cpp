@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides steps and classes of the axes over Winograd tiles.
-#include "algorithms/winograd/lower/tile_box.h"
+// Decides steps and classes of the axes over tiles.
+#include "algorithms/kit/lower/tile_box.h"
 
 namespace cubejit {
 
-WinogradBox makeWinogradBox(const std::array<std::int64_t, 3>& tile, const ConvView& view, const TensorView& tiled,
-                            const TensorView& patched, const Dhw& pad) {
-  WinogradBox box;
+TileBox makeTileBox(const std::array<std::int64_t, 3>& tile, const ConvView& view, const TensorView& tiled,
+                    const TensorView& patched, const Dhw& pad) {
+  TileBox box;
   box.batch = view.batch;
   const std::array<std::int64_t, 3>& m = tile;
   for (int a = 0; a < 3; ++a) {
@@ -18,7 +18,7 @@ WinogradBox makeWinogradBox(const std::array<std::int64_t, 3>& tile, const ConvV
   return box;
 }
 
-TileStream tensorStream(int stream, const TensorView& tensor, const WinogradBox& box, bool patches) {
+TileStream tensorStream(int stream, const TensorView& tensor, const TileBox& box, bool patches) {
   TileStream out;
   out.stream = stream;
   out.image = tensor.nStride;
@@ -30,7 +30,7 @@ TileStream tensorStream(int stream, const TensorView& tensor, const WinogradBox&
   return out;
 }
 
-int addRowAxis(ProgramBuilder& b, const WinogradBox& box, const std::vector<TileStream>& tensors,
+int addRowAxis(ProgramBuilder& b, const TileBox& box, const std::vector<TileStream>& tensors,
                const std::vector<std::pair<int, std::int64_t>>& panels) {
   const int axis = b.addAxis("tile_row", box.rowClasses());
   std::int64_t row = 0;
@@ -50,7 +50,7 @@ int addRowAxis(ProgramBuilder& b, const WinogradBox& box, const std::vector<Tile
   return axis;
 }
 
-int addTileAxis(ProgramBuilder& b, const WinogradBox& box, const std::vector<TileStream>& tensors,
+int addTileAxis(ProgramBuilder& b, const TileBox& box, const std::vector<TileStream>& tensors,
                 const std::vector<std::pair<int, std::int64_t>>& panels) {
   const int axis = b.addAxis("tile", static_cast<int>(box.axes[2].classes.size()));
   for (std::int64_t w = 0; w < box.tilesOfRow(); ++w) {
@@ -62,7 +62,7 @@ int addTileAxis(ProgramBuilder& b, const WinogradBox& box, const std::vector<Til
   return axis;
 }
 
-std::vector<PassAxis> boxPasses(const WinogradBox& box, const BoxTransform& transform, int rowAxis, int tileAxis) {
+std::vector<PassAxis> boxPasses(const TileBox& box, const BoxTransform& transform, int rowAxis, int tileAxis) {
   std::vector<PassAxis> passes;
   const auto add = [&](std::size_t a) {
     if (!box.transformed(a)) return;
@@ -86,11 +86,11 @@ std::vector<PassAxis> boxPasses(const WinogradBox& box, const BoxTransform& tran
   return passes;
 }
 
-std::array<std::int64_t, 3> pointStrides(const WinogradBox& box, std::int64_t pitch) {
+std::array<std::int64_t, 3> pointStrides(const TileBox& box, std::int64_t pitch) {
   return {box.pointStep(0) * pitch, box.pointStep(1) * pitch, pitch};
 }
 
-std::array<std::int64_t, 3> tapStrides(const WinogradBox& box, std::int64_t pitch) {
+std::array<std::int64_t, 3> tapStrides(const TileBox& box, std::int64_t pitch) {
   return {box.taps[1] * box.taps[2] * pitch, box.taps[2] * pitch, pitch};
 }
 
