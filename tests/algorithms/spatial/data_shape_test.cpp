@@ -32,9 +32,9 @@ TEST(SpatialView, RowsOfATileShareOperandRows) {
 }
 
 TEST(SpatialView, ResidueClassesAlongWAreCounted) {
-  EXPECT_EQ(SpatialView(depthwise(1, 1)).phases.size(), 1U);
+  EXPECT_EQ(SpatialView(depthwise(1, 1)).residues.size(), 1U);
   const SpatialView strided(depthwise(2, 1));
-  EXPECT_EQ(strided.phases.size(), 2U);
+  EXPECT_EQ(strided.residues.size(), 2U);
   EXPECT_EQ(strided.longest, 20);
   EXPECT_EQ(strided.insideTaps(1), 12 + 12 + 11);  // the last row's second tap lies behind dy
 }
@@ -42,7 +42,7 @@ TEST(SpatialView, ResidueClassesAlongWAreCounted) {
 TEST(SpatialView, WideStridesHaveNoClasses) {
   Problem p = depthwise(1, 1);
   p.stride = Dhw{1, 1, 65};
-  EXPECT_TRUE(SpatialView(p).phases.empty());
+  EXPECT_TRUE(SpatialView(p).residues.empty());
 }
 
 }  // namespace

@@ -28,12 +28,12 @@ Problem layer(std::int64_t stride) {
 TEST(SpatialShape, EveryTapHasOneShiftOfOnePhase) {
   for (const std::int64_t stride : {1, 2}) {
     const SpatialShape shape(layer(stride), SpatialDataPlan{}, hostOf(IsaLevel::kAvx512));
-    EXPECT_EQ(shape.phases.size(), static_cast<std::size_t>(stride));
+    EXPECT_EQ(shape.residues.size(), static_cast<std::size_t>(stride));
     EXPECT_EQ(shape.shifts.size(), stride == 1 ? 3U : 2U);  // of a stride of 2: one tap where it is, and two neighbours
     std::multiset<std::int64_t> taps;
     for (const TapShift& shift : shape.shifts) {
-      for (std::size_t p = 0; p < shape.phases.size(); ++p) {
-        EXPECT_EQ(shift.kernelW[p] >= 0, (shift.phases >> p & 1) != 0);
+      for (std::size_t p = 0; p < shape.residues.size(); ++p) {
+        EXPECT_EQ(shift.kernelW[p] >= 0, (shift.residues >> p & 1) != 0);
         if (shift.kernelW[p] >= 0) taps.insert(shift.kernelW[p]);
       }
     }
