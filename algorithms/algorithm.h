@@ -75,7 +75,7 @@ const std::vector<const Algorithm*>& algorithms();
 
 /// The plan's algorithm; null if it is an NPU's.
 const Algorithm* algorithmOf(const TilingPlan& plan);
-/// The algorithm of the name for the gradient; null if this build has none.
+/// The algorithm of the name for the pass; null if this build has none.
 const Algorithm* algorithmNamed(std::string_view name, Pass pass);
 /// Names for messages, a comma between two; db has only one.
 std::string algorithmNames();

@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 
+import cubejit_command
 import peers_report
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -34,10 +35,10 @@ def absence(name, command):
 class Peer:
     """A peer program that stays up: a problem line in, `answers` JSON lines out."""
 
-    def __init__(self, name, command, layouts, gradients, dtype, milliseconds, environment):
+    def __init__(self, name, command, layouts, passes, dtype, milliseconds, environment):
         self.name = name
-        self.answers = len(layouts) * len(gradients)
-        arguments = ["--layouts", ",".join(layouts), "--gradients", ",".join(gradients),
+        self.answers = len(layouts) * len(passes)
+        arguments = ["--layouts", ",".join(layouts), "--passes", ",".join(passes),
                      "--dtype", dtype, "--milliseconds", str(milliseconds)]
         self.process = subprocess.Popen(command + arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         env=environment, text=True)
@@ -48,34 +49,34 @@ class Peer:
         lines = [self.process.stdout.readline() for _ in range(self.answers)]
         if not all(lines):
             sys.exit(f"compare_peers.py: {self.name} stopped at {problem['name']}")
-        return [json.loads(line) for line in lines]
+        return [cubejit_command.read(line) for line in lines]
 
 
-def measure_ours(command, problem, layouts, gradients, dtype, threads, flags, milliseconds):
-    """One process a layout, and one more for gradients of one call, dw+db."""
+def measure_ours(command, problem, layouts, passes, dtype, threads, flags, milliseconds):
+    """One process a layout, and one more for passes of one call, dw+db."""
     records = []
     for layout in layouts:
-        for wanted in [[g for g in gradients if "+" not in g]] + [[g] for g in gradients if "+" in g]:
+        for wanted in [[g for g in passes if "+" not in g]] + [[g] for g in passes if "+" in g]:
             if not wanted:
                 continue
             together = ["--together"] if "+" in wanted[0] else []
-            run = subprocess.run([command, "bench", "--problem", "-", "--gradients",
+            run = subprocess.run([command, "bench", "--problem", "-", "--passes",
                                   ",".join(wanted).replace("+", ","), "--dtype", dtype,
                                   "--layout", layout, "--threads", str(threads), "--json",
                                   "--min-seconds", str(milliseconds / 1000)] + together + flags,
                                  input=json.dumps(problem) + "\n", capture_output=True, text=True)
-            found = [json.loads(line) for line in run.stdout.splitlines()]
-            found = [record for record in found if "gradient" in record and "ns_median" in record]
+            found = [cubejit_command.read(line) for line in run.stdout.splitlines()]
+            found = [record for record in found if "pass" in record and "ns_median" in record]
             if run.returncode != 0 or not found:
                 message = (run.stderr.strip() or "no measurement").splitlines()[-1]
-                records.append({"peer": OURS, "name": problem["name"], "gradient": "*", "layout": layout,
+                records.append({"peer": OURS, "name": problem["name"], "pass": "*", "layout": layout,
                                 "error": message})
                 print(f"compare_peers.py: {problem['name']} {layout}: {message}", file=sys.stderr)
             records += [dict(record, peer=OURS, name=problem["name"], layout=layout) for record in found]
     return records
 
 
-def bytes_of(problem, gradient, dtype):
+def bytes_of(problem, pass_, dtype):
     """Bytes of the three tensors a pass reads and writes, each once."""
     volume = lambda axes: axes[0] * axes[1] * axes[2]
     x = problem["n"] * problem["ci"] * volume(problem["input"])
@@ -105,7 +106,7 @@ def main():
     parser.add_argument("suite", type=pathlib.Path, help="a file of bench/shapes/")
     parser.add_argument("--output", type=pathlib.Path, required=True, help="writes OUTPUT.json, OUTPUT.md, OUTPUT.html")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/bench")
-    parser.add_argument("--gradients", default="dx,dw", help="passes: of y, dx, dw, dw+db; ONNX Runtime has y alone")
+    parser.add_argument("--passes", "--gradients", default="dx,dw", help="passes: of y, dx, dw, dw+db; ONNX Runtime has y alone")
     parser.add_argument("--dtype", default="f32", choices=["f32", "bf16", "f16"])
     parser.add_argument("--layouts", default="ndhwc,ncdhw", help="everyone's; oneDNN also takes the one it likes")
     parser.add_argument("--own-layouts", default="ndc1hwc16",
@@ -115,7 +116,7 @@ def main():
     parser.add_argument("--isa", default="", help="ours; default: the best this machine has")
     parser.add_argument("--keep-weights", action="store_true", help="ours packs the weights of y and dx outside what is measured, as oneDNN does")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--milliseconds", type=float, default=100, help="per peer, problem, gradient, layout and round")
+    parser.add_argument("--milliseconds", type=float, default=100, help="per peer, problem, pass, layout and round")
     parser.add_argument("--match", default="", help="only problems whose name contains this")
     parser.add_argument("--every", type=int, default=1, help="of those every such, from the first on: a sample of a suite of many geometries")
     options = parser.parse_args()
@@ -124,7 +125,7 @@ def main():
     problems = [p for p in problems if options.match in p["name"]][::options.every]
     if not problems:
         sys.exit("compare_peers.py: no problem matches")
-    gradients, layouts = options.gradients.split(","), options.layouts.split(",")
+    passes, layouts = options.passes.split(","), options.layouts.split(",")
     our_layouts = layouts + [layout for layout in options.own_layouts.split(",") if layout]
     # Unpinned, the peers' threads share a core at times and their numbers mean nothing.
     environment = dict(os.environ, OMP_PROC_BIND="close", OMP_PLACES="cores", OMP_NUM_THREADS=str(options.threads))
@@ -140,14 +141,14 @@ def main():
             if options.peers is not None:
                 sys.exit(1)
         else:
-            peers.append(Peer(name, *commands[name], gradients, options.dtype, options.milliseconds, environment))
+            peers.append(Peer(name, *commands[name], passes, options.dtype, options.milliseconds, environment))
 
     flags = (["--isa", options.isa] if options.isa else []) + (["--keep-weights"] if options.keep_weights else [])
     records = []
     for number, problem in enumerate(problems, 1):
         print(f"[{number}/{len(problems)}] {problem['name']}", file=sys.stderr)
         for _ in range(options.rounds):
-            records += measure_ours(str(options.build / "tools/cli/cubejit"), problem, our_layouts, gradients,
+            records += measure_ours(str(options.build / "tools/cli/cubejit"), problem, our_layouts, passes,
                                     options.dtype, options.threads, flags, options.milliseconds)
             for peer in peers:
                 records += peer.measure(problem)
@@ -155,7 +156,7 @@ def main():
     sizes = {problem["name"]: problem for problem in problems}
     for record in records:
         if "gflops" in record:
-            record["bytes"] = bytes_of(sizes[record["name"]], record["gradient"], options.dtype)
+            record["bytes"] = bytes_of(sizes[record["name"]], record["pass"], options.dtype)
     document = {"schema": "cubejit-compare/2", "suite": options.suite.name, "dtype": options.dtype,
                 "command": "bench/compare_peers.py " + shlex.join(sys.argv[1:]), "threads": options.threads,
                 "rounds": options.rounds, "copy_gbytes": copy_bandwidth(options.threads),

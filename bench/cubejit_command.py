@@ -9,17 +9,22 @@ import sys
 NO_PLAN = "no legal plan"  # what is said of a problem that an algorithm asked for does not take
 
 
+def read(text):
+    """What the command, a peer or an earlier run wrote. Up to version 0.2.0 a pass was called gradient there."""
+    return json.loads(text, object_hook=lambda found: {"pass" if key == "gradient" else key: value for key, value in found.items()})
+
+
 def records(command, arguments, problem, may_refuse=False):
     """The lines of a subcommand; none where it refuses the problem and may. Other failures end the script."""
     done = subprocess.run([command] + arguments + ["--json"], input=json.dumps(problem) + "\n", capture_output=True, text=True,
                           env=dict(os.environ, CUBEJIT_TUNE="off"))
     if done.returncode != 0 and not (may_refuse and NO_PLAN in done.stderr):
         sys.exit(f"{os.path.basename(sys.argv[0])}: {problem['name']}, {' '.join(arguments)}: {done.stderr.strip()}")
-    return [json.loads(line) for line in done.stdout.splitlines()] if done.returncode == 0 else []
+    return [read(line) for line in done.stdout.splitlines()] if done.returncode == 0 else []
 
 
 def bench(options, flags, problem, may_refuse=False):
-    """Measured gradients; `options` has command, threads, seconds."""
+    """Measured passes; `options` has command, threads, seconds."""
     lines = records(options.command, ["bench", "--problem", "-", "--threads", str(options.threads), "--min-seconds", str(options.seconds)] +
                     flags, problem, may_refuse)
     return [line for line in lines if "ns_median" in line]

@@ -25,7 +25,7 @@ def add_options(parser):
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--keep-weights", action="store_true", help="dx's weights are packed outside what is measured")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=0.1, help="per row, type, gradient and round")
+    parser.add_argument("--seconds", type=float, default=0.1, help="per row, type, pass and round")
     parser.add_argument("--least-mflops", type=float, default=10, help="rows of less work are left out")
 
 
@@ -36,4 +36,4 @@ def problems(options):
 
 def flags(options, dtype):
     """Of `cubejit bench`."""
-    return ["--gradients", "dx,dw", "--dtype", dtype, "--layout", options.layout] + (["--keep-weights"] if options.keep_weights else [])
+    return ["--passes", "dx,dw", "--dtype", dtype, "--layout", options.layout] + (["--keep-weights"] if options.keep_weights else [])

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Measures how fast a chip's emulation is, in per cent of this host's own code for the same gradient, and prints a table, a row a problem:
+"""Measures how fast a chip's emulation is, in per cent of this host's own code for the same pass, and prints a table, a row a problem:
 the faithful program and that of --fast. Chip and host take turns in one process; shares are of medians."""
 import argparse
 import math
@@ -11,10 +11,10 @@ import dense_rows
 
 
 def shares(options, problem, dtype, fast):
-    """By gradient."""
-    flags = ["--gradients", "dx,dw", "--dtype", dtype, "--layout", options.layout, "--soc", options.soc, "--min-samples", str(options.samples)]
+    """By pass."""
+    flags = ["--passes", "dx,dw", "--dtype", dtype, "--layout", options.layout, "--soc", options.soc, "--min-samples", str(options.samples)]
     lines = cubejit_command.bench(options, flags + (["--fast"] if fast else []), problem)
-    return {line["gradient"]: 100 * line["host_share"] for line in lines}
+    return {line["pass"]: 100 * line["host_share"] for line in lines}
 
 
 def mean(values):
@@ -37,9 +37,9 @@ def main():
         row = {}
         for dtype in options.dtypes.split(","):
             for fast in (False, True):
-                for gradient, share in shares(options, problem, dtype, fast).items():
-                    row[dtype, gradient, fast] = share
-                    all_shares[dtype, gradient, fast].append(share)
+                for pass_, share in shares(options, problem, dtype, fast).items():
+                    row[dtype, pass_, fast] = share
+                    all_shares[dtype, pass_, fast].append(share)
         cells = [f"{row[t, g, False]:.0f}, {row[t, g, True]:.0f}" for t, g, fast in columns if not fast]
         print(f"| {problem['name']} | " + " | ".join(cells) + " |", flush=True)
     cells = [f"{mean(all_shares[t, g, False]):.0f}, {mean(all_shares[t, g, True]):.0f}" for t, g, fast in columns if not fast]

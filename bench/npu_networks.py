@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Decides how the layers of known networks are checked on an emulated chip as they are, none made smaller: every row in the gradients
+"""Decides how the layers of known networks are checked on an emulated chip as they are, none made smaller: every row in the passes
 and a type it is used in, against the fp64 reference, or against a sample of it where the whole would take too long. Writes a Markdown
 table. Leaves computing and comparing to `cubejit verify --soc`."""
 import argparse
@@ -11,7 +11,7 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-GRADIENTS = {"dx": "dx", "tr": "dx", "dw": "dw", "bw": "dx,dw", "dx/dw": "dx,dw", "dw/tr": "dx,dw"}
+PASSES = {"dx": "dx", "tr": "dx", "dw": "dw", "bw": "dx,dw", "dx/dw": "dx,dw", "dw/tr": "dx,dw"}
 TYPES = ("f16", "bf16", "f32", "hf32")
 
 
@@ -23,7 +23,7 @@ def type_of(row):
 def check(options, row):
     dtype, fast = type_of(row), row["gflop"] > options.fast_above
     command = [options.command, "verify", "--soc", options.soc, "--suite", "/dev/stdin", "--json",
-               "--gradients", GRADIENTS[row["gradients"]], "--dtype", dtype, "--layout", options.layout,
+               "--passes", PASSES[row["passes"]], "--dtype", dtype, "--layout", options.layout,
                "--threads", options.threads, "--max-macs", str(options.max_macs),
                "--max-elements", str(options.max_elements)] + (["--fast"] if fast else [])
     start = time.monotonic()
@@ -32,7 +32,7 @@ def check(options, row):
     lines = [line for line in run.stdout.splitlines() if line.startswith("{")]
     if not lines:
         return {"verdict": "failed", "message": (run.stderr.strip() or "no answer").splitlines()[-1]}
-    return dict(json.loads(lines[0]), dtype=dtype, fast=fast, seconds=seconds, gradients=GRADIENTS[row["gradients"]])
+    return dict(json.loads(lines[0]), dtype=dtype, fast=fast, seconds=seconds, passes=PASSES[row["passes"]])
 
 
 def main():
@@ -52,13 +52,13 @@ def main():
     rows = [row for row in rows if options.only[0] <= row["gflop"] <= options.only[1]]
     out = options.output.open("w") if options.output else sys.stdout
     counts = {"passed": 0, "failed": 0, "skipped": 0}
-    print(f"| layer on {options.soc} | gradients | type | GFLOP | way | compared | of elements | seconds | verdict |\n"
+    print(f"| layer on {options.soc} | passes | type | GFLOP | way | compared | of elements | seconds | verdict |\n"
           "|---|---|---|---:|---|---:|---:|---:|---|", file=out)
     for row in sorted(rows, key=lambda row: row["gflop"]):
         found = check(options, row)
         counts[found["verdict"]] += 1
         reason = "" if found["verdict"] == "passed" else ": " + found["message"].splitlines()[0]
-        print(f"| {row['name']} | {found.get('gradients', '')} | {found.get('dtype', '')} | {row['gflop']:.3g} | "
+        print(f"| {row['name']} | {found.get('passes', '')} | {found.get('dtype', '')} | {row['gflop']:.3g} | "
               f"{'--fast' if found.get('fast') else 'staged'} | {found.get('compared', 0)} | {found.get('elements', 0)} | "
               f"{found.get('seconds', 0):.1f} | {found['verdict']}{reason} |", file=out, flush=True)
     print(f"\n{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped", file=out)

@@ -30,7 +30,7 @@ int published(const Machine& machine) {
   const auto rows = publishedTilings("bench/tilings/ascend_published.jsonl", machine);
   if (!rows.ok()) return std::fprintf(stderr, "%s\n", rows.error().message.c_str()), 2;
   std::printf(
-      "| published tiling on %s | gradient | legal | theirs, base and steps | cycles | ours, base and steps | cycles | "
+      "| published tiling on %s | pass | legal | theirs, base and steps | cycles | ours, base and steps | cycles | "
       "theirs / ours |\n",
       machine.name.c_str());
   std::printf("|---|---|---|---|---|---|---|---|\n");
@@ -61,7 +61,7 @@ double planningTime(const Problem& problem, Pass pass, const Machine& machine, i
 int suite(const Machine& machine, const std::string& path) {
   auto problems = readSuite(path);
   if (!problems.ok()) return std::fprintf(stderr, "%s\n", problems.error().message.c_str()), 2;
-  std::printf("| %s on %s, f16 | gradient | cycles | cube busy | needed | bound | base and steps | planned in |\n",
+  std::printf("| %s on %s, f16 | pass | cycles | cube busy | needed | bound | base and steps | planned in |\n",
               path.c_str(), machine.name.c_str());
   std::printf("|---|---|---|---|---|---|---|---|\n");
   double longest = 0;

@@ -10,12 +10,12 @@ import cubejit_command
 import dense_rows
 import peers_report
 
-GRADIENTS = ("dx", "dw")
+PASSES = ("dx", "dw")
 
 
 def measure(problem, dtype, options):
-    """{gradient: per cent of the peak} of one round."""
-    return {r["gradient"]: 100 * r["peak_fraction"] for r in cubejit_command.bench(options, dense_rows.flags(options, dtype), problem)}
+    """{pass: per cent of the peak} of one round."""
+    return {r["pass"]: 100 * r["peak_fraction"] for r in cubejit_command.bench(options, dense_rows.flags(options, dtype), problem)}
 
 
 def main():
@@ -25,11 +25,11 @@ def main():
 
     dtypes = options.dtypes.split(",")
     problems = dense_rows.problems(options)
-    columns = [(gradient, dtype) for dtype in dtypes for gradient in GRADIENTS]
+    columns = [(pass_, dtype) for dtype in dtypes for pass_ in PASSES]
     kept = ", weights of dX packed beforehand" if options.keep_weights else ""
     print(f"Made by `bench/peak_share.py {' '.join(sys.argv[1:])}`: per cent of the FMA peak measured beside each row, of the type's own "
           f"instructions (f16: of f32's); {options.layout}, {options.threads} threads{kept}. The best of {options.rounds} rounds.\n")
-    print("| problem | " + " | ".join(f"{dtype} {gradient}" for gradient, dtype in columns) + " |")
+    print("| problem | " + " | ".join(f"{dtype} {pass_}" for pass_, dtype in columns) + " |")
     print("|---|" + "---:|" * len(columns))
     shares = {column: [] for column in columns}
     for problem in problems:
@@ -37,7 +37,7 @@ def main():
         for _ in range(options.rounds):
             for dtype in dtypes:
                 rounds[dtype].append(measure(problem, dtype, options))
-        row = [max(r[gradient] for r in rounds[dtype]) for gradient, dtype in columns]
+        row = [max(r[pass_] for r in rounds[dtype]) for pass_, dtype in columns]
         for column, share in zip(columns, row):
             shares[column].append(share)
         print(f"| {problem['name']} | " + " | ".join(f"{share:.0f}" for share in row) + " |", flush=True)

@@ -26,7 +26,7 @@ using dnnl::memory;
 using Arguments = std::unordered_map<int, memory>;
 
 struct Settings {
-  std::vector<std::string> gradients{"dx", "dw", "dw+db"};
+  std::vector<std::string> passes{"dx", "dw", "dw+db"};
   std::vector<std::string> layouts{"any", "ndhwc", "ncdhw"};
   memory::data_type type = memory::data_type::f32;
   double milliseconds = 150;
@@ -107,21 +107,21 @@ struct Prepared {
   std::string implementation;
 };
 
-Prepared prepare(const PeerProblem& p, const std::string& gradient, const std::string& layout, memory::data_type type,
+Prepared prepare(const PeerProblem& p, const std::string& pass, const std::string& layout, memory::data_type type,
                  const dnnl::engine& engine, dnnl::stream& stream) {
   const Descriptors d(p, layout, type);
   const auto direct = dnnl::algorithm::convolution_direct;
   const auto window = std::make_tuple(d.stride, d.dilation, d.padBefore, d.padAfter);
   const auto forward = primitiveOf<dnnl::convolution_forward>(
       engine, std::tuple_cat(std::make_tuple(dnnl::prop_kind::forward_training, direct, d.x, d.w, d.y), window));
-  if (gradient == "y") {
+  if (pass == "y") {
     return {dnnl::convolution_forward(forward),
             {{DNNL_ARG_SRC, filled(forward.src_desc(), engine, stream)},
              {DNNL_ARG_WEIGHTS, filled(forward.weights_desc(), engine, stream)},
              {DNNL_ARG_DST, memory(forward.dst_desc(), engine)}},
             forward.impl_info_str()};
   }
-  if (gradient == "dx") {
+  if (pass == "dx") {
     const auto pd = primitiveOf<dnnl::convolution_backward_data>(
         engine, std::tuple_cat(std::make_tuple(direct, d.x, d.w, d.y), window), forward);
     return {dnnl::convolution_backward_data(pd),
@@ -131,7 +131,7 @@ Prepared prepare(const PeerProblem& p, const std::string& gradient, const std::s
             pd.impl_info_str()};
   }
   using Weights = dnnl::convolution_backward_weights;
-  const bool bias = gradient == "dw+db";
+  const bool bias = pass == "dw+db";
   const auto pd =
       bias ? primitiveOf<Weights>(engine, std::tuple_cat(std::make_tuple(direct, d.x, d.w, d.b, d.y), window), forward)
            : primitiveOf<Weights>(engine, std::tuple_cat(std::make_tuple(direct, d.x, d.w, d.y), window), forward);
@@ -177,14 +177,14 @@ Samples sample(const Prepared& prepared, dnnl::stream& stream, double millisecon
   return samples;
 }
 
-nlohmann::json measure(const PeerProblem& p, const std::string& gradient, const std::string& layout,
-                       memory::data_type type, double milliseconds, const dnnl::engine& engine, dnnl::stream& stream) {
+nlohmann::json measure(const PeerProblem& p, const std::string& pass, const std::string& layout, memory::data_type type,
+                       double milliseconds, const dnnl::engine& engine, dnnl::stream& stream) {
   const auto* version = dnnl::version();
-  nlohmann::json line{{"schema", "cubejit-peer/1"}, {"name", p.name}, {"gradient", gradient}, {"layout", layout}};
+  nlohmann::json line{{"schema", "cubejit-peer/1"}, {"name", p.name}, {"pass", pass}, {"layout", layout}};
   line["peer"] = "onednn " + std::to_string(version->major) + "." + std::to_string(version->minor) + "." +
                  std::to_string(version->patch);
   try {
-    const Prepared prepared = prepare(p, gradient, layout, type, engine, stream);
+    const Prepared prepared = prepare(p, pass, layout, type, engine, stream);
     const auto samples = sample(prepared, stream, milliseconds);
     const double flops = flopsOf(p), median = samples.wall[samples.wall.size() / 2];
     line.update({{"implementation", prepared.implementation},
@@ -206,7 +206,7 @@ int main(int argc, char** argv) {
   Settings settings;
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string option = argv[i];
-    if (option == "--gradients") settings.gradients = split(argv[i + 1]);
+    if (option == "--passes" || option == "--gradients") settings.passes = split(argv[i + 1]);
     if (option == "--layouts") settings.layouts = split(argv[i + 1]);
     if (option == "--dtype") settings.type = typeOf(argv[i + 1]);
     if (option == "--milliseconds") settings.milliseconds = std::stod(argv[i + 1]);
@@ -215,10 +215,9 @@ int main(int argc, char** argv) {
   dnnl::stream stream(engine);
   for (std::string text; std::getline(std::cin, text);) {
     const PeerProblem problem = cubejit::bench::parsePeerProblem(text);
-    for (const auto& gradient : settings.gradients) {
+    for (const auto& pass : settings.passes) {
       for (const auto& layout : settings.layouts) {
-        std::cout << measure(problem, gradient, layout, settings.type, settings.milliseconds, engine, stream)
-                  << std::endl;
+        std::cout << measure(problem, pass, layout, settings.type, settings.milliseconds, engine, stream) << std::endl;
       }
     }
   }

@@ -46,8 +46,8 @@ def options_of(processors, threads):
 
 
 def preparer(options):
-    def prepare(problem, gradient, layout, dtype):
-        if gradient != "y":
+    def prepare(problem, pass_, layout, dtype):
+        if pass_ != "y":
             raise ValueError("it computes forward only")
         if layout != "ncdhw":
             raise ValueError("ONNX's Conv takes plain tensors only")

@@ -48,20 +48,20 @@ def measured(call, problem, milliseconds):
 
 
 def serve(peer, prepare, failures):
-    """`prepare` gives the call for a problem, gradient, layout and type; what it or the call raises of `failures` is the answer's error."""
+    """`prepare` gives the call for a problem, pass, layout and type; what it or the call raises of `failures` is the answer's error."""
     parser = argparse.ArgumentParser(description=f"Measures {peer} on problems read from standard input.")
-    parser.add_argument("--gradients", default="y,dx,dw,dw+db")
+    parser.add_argument("--passes", "--gradients", default="y,dx,dw,dw+db")
     parser.add_argument("--layouts", default="ndhwc,ncdhw")
     parser.add_argument("--dtype", default="f32", choices=("f32", "bf16", "f16"))
     parser.add_argument("--milliseconds", type=float, default=150)
     options = parser.parse_args()
     for text in sys.stdin:
         problem = json.loads(text)
-        for gradient in options.gradients.split(","):
+        for pass_ in options.passes.split(","):
             for layout in options.layouts.split(","):
-                line = {"schema": "cubejit-peer/1", "peer": peer, "name": problem["name"], "gradient": gradient, "layout": layout}
+                line = {"schema": "cubejit-peer/1", "peer": peer, "name": problem["name"], "pass": pass_, "layout": layout}
                 try:
-                    line.update(measured(prepare(problem, gradient, layout, options.dtype), problem, options.milliseconds))
+                    line.update(measured(prepare(problem, pass_, layout, options.dtype), problem, options.milliseconds))
                 except failures as error:
                     line["error"] = str(error).splitlines()[0]
                 print(json.dumps(line), flush=True)

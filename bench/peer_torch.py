@@ -34,11 +34,11 @@ def operands(problem, layout, dtype):
     return (dy, x, w, *rest)
 
 
-def prepare(problem, gradient, layout, dtype):
+def prepare(problem, pass_, layout, dtype):
     dy, x, w, bias, *geometry = operands(problem, layout, dtype)
-    if gradient == "y":
+    if pass_ == "y":
         return lambda: torch.ops.aten.convolution(x, w, None, *geometry)
-    return lambda: torch.ops.aten.convolution_backward(dy, x, w, bias, *geometry, MASKS[gradient])
+    return lambda: torch.ops.aten.convolution_backward(dy, x, w, bias, *geometry, MASKS[pass_])
 
 
 if __name__ == "__main__":

@@ -4,9 +4,10 @@
 per row as one self-contained page. Leaves measuring to compare_peers.py; also a program that renders its JSON again."""
 import argparse
 import html
-import json
 import math
 import pathlib
+
+import cubejit_command
 
 OURS = "cubejit"
 COLOURS = {OURS: "#0b6fb8", "onednn": "#c9571b", "torch": "#7a7f87", "onnxruntime": "#3f8f4f"}
@@ -19,7 +20,7 @@ def geometric_mean(values):
 
 
 class Rates:
-    """The best rate of each (who, kind), kinds being any layout, plain tensors, for each (problem, gradient); GFLOP/s of the time on the wall,
+    """The best rate of each (who, kind), kinds being any layout, plain tensors, for each (problem, pass); GFLOP/s of the time on the wall,
     or of the processors' as far as records have it."""
 
     def __init__(self, document, clock="wall"):
@@ -33,7 +34,7 @@ class Rates:
             if "gflops" not in record or (clock == "cpu" and not record.get("cpu_ns_median")):
                 continue
             gflops = record["gflops"] if clock == "wall" else record["flops"] / record["cpu_ns_median"]
-            row = (record["name"], record["gradient"])
+            row = (record["name"], record["pass"])
             if row not in self.rows:
                 self.rows.append(row)
             self.facts.setdefault(row, record)
@@ -51,11 +52,11 @@ class Rates:
         ours, theirs = self.rate(row, OURS, kind), self.rate(row, peer, kind)
         return ours / theirs if ours and theirs else None
 
-    def mean(self, gradient, peer, kind):
-        ratios = [self.ratio(row, peer, kind) for row in self.rows if row[1] == gradient]
+    def mean(self, pass_, peer, kind):
+        ratios = [self.ratio(row, peer, kind) for row in self.rows if row[1] == pass_]
         return geometric_mean([r for r in ratios if r])
 
-    def gradients(self):
+    def passes(self):
         return sorted({row[1] for row in self.rows}, key=["y", "dx", "dw", "dw+db"].index)
 
 
@@ -63,7 +64,7 @@ def summary(document):
     means = {}
     for clock, suffix in (("wall", ""), ("cpu", ", CPU time")):
         rates = Rates(document, clock)
-        means.update({f"{g} {p} {k}{suffix}": rates.mean(g, p, k) for g in rates.gradients() for p in rates.peers for k in KINDS})
+        means.update({f"{g} {p} {k}{suffix}": rates.mean(g, p, k) for g in rates.passes() for p in rates.peers for k in KINDS})
     return means
 
 
@@ -73,10 +74,10 @@ def refusals(document):
     for record in document["records"]:
         if "error" in record:
             parts = reasons.setdefault((record["peer"], record["error"]), ({}, {}, {}))
-            for part, field in zip(parts, ("gradient", "layout", "name")):
+            for part, field in zip(parts, ("pass", "layout", "name")):
                 part[record[field]] = None
-    return [f"- {peer}, {', '.join(gradients)} of {', '.join(layouts)}, {len(names)} problem{'s' if len(names) > 1 else ''}: {reason}"
-            for (peer, reason), (gradients, layouts, names) in reasons.items()]
+    return [f"- {peer}, {', '.join(passes)} of {', '.join(layouts)}, {len(names)} problem{'s' if len(names) > 1 else ''}: {reason}"
+            for (peer, reason), (passes, layouts, names) in reasons.items()]
 
 
 def markdown(document):
@@ -86,7 +87,7 @@ def markdown(document):
     both = lambda wall, other: cell(wall, "{:.2f}") + (f" ({other:.2f})" if wall and other else "")
     columns = [(p, k) for p in rates.peers for k in KINDS]
     ours = rates.our_layouts
-    header = ["problem", "gradient"] + [f"ours {'plain' if layout == PLAIN else layout}" for layout in ours]
+    header = ["problem", "pass"] + [f"ours {'plain' if layout == PLAIN else layout}" for layout in ours]
     for peer, kind in columns:
         header += [f"{peer} {kind}", "ratio"]
     threads = f"{document['threads']} pinned threads" if document["threads"] > 1 else "one pinned thread"
@@ -100,10 +101,10 @@ def markdown(document):
         for peer, kind in columns:
             cells += [cell(rates.rate(row, peer, kind), "{:.1f}"), both(rates.ratio(row, peer, kind), cpu.ratio(row, peer, kind))]
         lines.append("| " + " | ".join(cells) + " |")
-    for gradient in rates.gradients():
-        cells = ["**geometric mean**", gradient] + [""] * len(ours)
+    for pass_ in rates.passes():
+        cells = ["**geometric mean**", pass_] + [""] * len(ours)
         for peer, kind in columns:
-            cells += ["", both(rates.mean(gradient, peer, kind), cpu.mean(gradient, peer, kind))]
+            cells += ["", both(rates.mean(pass_, peer, kind), cpu.mean(pass_, peer, kind))]
         lines.append("| " + " | ".join(cells) + " |")
     if blank := refusals(document):
         lines += ["", "What is blank, and why:", ""] + blank
@@ -116,11 +117,11 @@ def ticks(low, high):
     return [t for t in (m * 10.0 ** d for d in decades for m in (1, 2, 5)) if low <= t <= high]
 
 
-def roofline(document, rates, gradient):
+def roofline(document, rates, pass_):
     """Log-log: work per byte if every tensor moved once, against GFLOP/s; under the measured peak and copy bandwidth."""
     peak, bandwidth = document["peak_gflops"], document["copy_gbytes"]
     points = [(row, who, rates.facts[row]["flops"] / rates.facts[row]["bytes"], rates.rate(row, who, "best"))
-              for row in rates.rows if row[1] == gradient and rates.facts[row].get("bytes")
+              for row in rates.rows if row[1] == pass_ and rates.facts[row].get("bytes")
               for who in [OURS] + rates.peers if rates.rate(row, who, "best")]
     if not points or not peak:
         return ""
@@ -143,19 +144,19 @@ def roofline(document, rates, gradient):
     for row, who, intensity, rate in points:
         colour = COLOURS.get(who, "#555")
         out.append(f'<circle cx="{x(intensity):.1f}" cy="{y(max(rate, bottom)):.1f}" r="{4.5 if who == OURS else 3.5}" '
-                   f'fill="{colour}"><title>{html.escape(row[0])} {gradient}, {who}: {rate:.1f} GFLOP/s, '
+                   f'fill="{colour}"><title>{html.escape(row[0])} {pass_}, {who}: {rate:.1f} GFLOP/s, '
                    f'{intensity:.1f} FLOP/byte</title></circle>')
     out.append('<text x="340" y="334" text-anchor="middle">FLOP per byte, each tensor moved once</text>'
                '<text x="14" y="160" transform="rotate(-90 14 160)" text-anchor="middle">GFLOP/s</text></svg>')
     return "".join(out)
 
 
-def bars(document, rates, gradient, kind):
+def bars(document, rates, pass_, kind):
     peak = document["peak_gflops"] or max(rates.rates.values())
-    most = max([peak] + [v for k, v in rates.rates.items() if k[1] == gradient and k[3] == kind])
+    most = max([peak] + [v for k, v in rates.rates.items() if k[1] == pass_ and k[3] == kind])
     out = ['<table class="bars">']
     for row in rates.rows:
-        if row[1] != gradient:
+        if row[1] != pass_:
             continue
         cells = []
         for who in [OURS] + rates.peers:
@@ -185,7 +186,7 @@ def page(document):
     rates = Rates(document)
     key = "".join(f'<span style="background:{COLOURS.get(w, "#555")}"></span>{w}' for w in [OURS] + rates.peers)
     means = "".join(f"<tr><th>{g}</th><td>{p}</td><td>{k}</td><td>{rates.mean(g, p, k):.2f}x</td></tr>"
-                    for g in rates.gradients() for p in rates.peers for k in KINDS if rates.mean(g, p, k))
+                    for g in rates.passes() for p in rates.peers for k in KINDS if rates.mean(g, p, k))
     title = f"{document['suite']}, {document['dtype']}: cubejit and its peers"
     out = [f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{html.escape(title)}</title><style>{STYLE}</style>',
            f"<h1>{html.escape(title)}</h1><p>Made by <code>{html.escape(document['command'])}</code> against {html.escape(', '.join(rates.versions))}: every row interleaved in one "
@@ -193,11 +194,11 @@ def page(document):
            f"{document['peak_gflops']:.0f} GFLOP/s of the type's own multiply-add, copies of {document['copy_gbytes']:.0f} GB/s "
            f'(bytes read and written).</p><p class="key">{key}</p>',
            f'<h2>Ours over theirs, geometric means</h2><table class="means">{means}</table>']
-    for gradient in rates.gradients():
-        out.append(f"<h2>{gradient}: roofline, best layouts</h2>{roofline(document, rates, gradient)}"
+    for pass_ in rates.passes():
+        out.append(f"<h2>{pass_}: roofline, best layouts</h2>{roofline(document, rates, pass_)}"
                    "<p>The slope is a copy through memory: rows whose tensors stay in the caches lie above it.</p>"
-                   f'<div class="two"><div><h2>{gradient}, best layouts, GFLOP/s</h2>{bars(document, rates, gradient, "best")}</div>'
-                   f'<div><h2>{gradient}, plain tensors, GFLOP/s</h2>{bars(document, rates, gradient, "plain")}</div></div>')
+                   f'<div class="two"><div><h2>{pass_}, best layouts, GFLOP/s</h2>{bars(document, rates, pass_, "best")}</div>'
+                   f'<div><h2>{pass_}, plain tensors, GFLOP/s</h2>{bars(document, rates, pass_, "plain")}</div></div>')
     return "\n".join(out) + "\n</html>\n"
 
 
@@ -205,7 +206,7 @@ def main():
     parser = argparse.ArgumentParser(description="Renders a comparison's JSON as Markdown and as a page.")
     parser.add_argument("document", type=pathlib.Path, help="OUTPUT.json of compare_peers.py")
     options = parser.parse_args()
-    document = json.loads(options.document.read_text())
+    document = cubejit_command.read(options.document.read_text())
     options.document.with_suffix(".md").write_text(markdown(document))
     options.document.with_suffix(".html").write_text(page(document))
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tunes suites into a store of their own, a problem at a time, then measures every winner against the model's plan again.
 
-Prints for each suite, type and gradient the geometric means of the untuned and the tuned plans, the regret of the untuned planner,
+Prints for each suite, type and pass the geometric means of the untuned and the tuned plans, the regret of the untuned planner,
 and the share of winners that are not slower than the untuned plan when `cubejit bench` measures both in turn; --markdown writes
 the same as a page. Needs the command; everything else is the standard library."""
 import argparse
@@ -14,10 +14,12 @@ import sys
 import tempfile
 import time
 
+import cubejit_command
+
 
 def lines(command, environment):
     out = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=False)
-    return [json.loads(line) for line in out.stdout.splitlines() if line.startswith("{")]
+    return [cubejit_command.read(line) for line in out.stdout.splitlines() if line.startswith("{")]
 
 
 def geomean(values):
@@ -37,19 +39,19 @@ class Figures:
         self.environment = dict(os.environ, CUBEJIT_DB=store, CUBEJIT_SYSTEM_DB="", CUBEJIT_TUNE="use")
 
     def tune(self, suite, problems, dtype):
-        """The rows `cubejit tune` prints, of all problems and gradients."""
+        """The rows `cubejit tune` prints, of all problems and passes."""
         rows = []
         for problem in problems:
-            command = [self.arguments.cubejit, "tune", "--problem", f"{suite}:{problem['name']}", "--gradients",
-                       self.arguments.gradients, "--dtype", dtype, "--budget", self.arguments.budget, "--strategy",
+            command = [self.arguments.cubejit, "tune", "--problem", f"{suite}:{problem['name']}", "--passes",
+                       self.arguments.passes, "--dtype", dtype, "--budget", self.arguments.budget, "--strategy",
                        self.arguments.strategy, "--json", "--progress", "none"]
             rows += [dict(row, gflop=gflop(problem)) for row in lines(command, self.environment) if "relative" in row]
             time.sleep(self.arguments.rest)
         return rows
 
     def bench(self, winner, suite, dtype, extra):
-        command = [self.arguments.cubejit, "bench", "--problem", f"{suite}:{winner['name']}", "--gradients",
-                   winner["gradient"], "--dtype", dtype, "--min-seconds", str(self.arguments.seconds), "--min-samples", "5",
+        command = [self.arguments.cubejit, "bench", "--problem", f"{suite}:{winner['name']}", "--passes",
+                   winner["pass"], "--dtype", dtype, "--min-seconds", str(self.arguments.seconds), "--min-samples", "5",
                    "--json", *extra]
         measured = lines(command, dict(self.environment, CUBEJIT_TUNE="off"))
         return measured[0]["ns_median"] if measured else None
@@ -68,21 +70,21 @@ class Figures:
             if None in times["model"] + times["tuned"]:
                 continue
             ratio = min(times["model"]) / min(times["tuned"])
-            ratios[winner["name"], winner["gradient"]] = ratio
+            ratios[winner["name"], winner["pass"]] = ratio
             if ratio < 0.98:
-                print(f"slower than the model's plan when measured again: {winner['name']} {winner['gradient']}, "
+                print(f"slower than the model's plan when measured again: {winner['name']} {winner['pass']}, "
                       f"{ratio:.3f}x, recorded {1 / winner['relative']:.3f}x")
             time.sleep(self.arguments.rest)
         return ratios
 
 
-def rowOf(suite, dtype, gradient, own, again):
+def rowOf(suite, dtype, pass_, own, again):
     untuned = geomean([row["gflop"] / row["untuned_ns"] * 1e9 for row in own])
     tuned = geomean([row["gflop"] / (row["untuned_ns"] * row["relative"]) * 1e9 for row in own])
     gains = sorted(((1 / row["relative"], row["name"]) for row in own), reverse=True)
-    ratios = [again[row["name"], row["gradient"]] for row in own if (row["name"], row["gradient"]) in again]
+    ratios = [again[row["name"], row["pass"]] for row in own if (row["name"], row["pass"]) in again]
     kept = len(own) - sum(ratio < 0.98 for ratio in ratios)  # where nothing won, the untuned plan is the tuned one
-    return {"suite": os.path.basename(suite).removesuffix(".jsonl"), "dtype": dtype, "gradient": gradient, "rows": len(own),
+    return {"suite": os.path.basename(suite).removesuffix(".jsonl"), "dtype": dtype, "pass": pass_, "rows": len(own),
             "untuned": f"{untuned:.0f}", "tuned": f"{tuned:.0f}", "regret %": f"{100 * (tuned / untuned - 1):.1f}",
             "largest": f"{gains[0][0]:.2f}x {gains[0][1]}", "over 1.5x": sum(gain > 1.5 for gain, _ in gains),
             "plans tried": sum(row["trials"] for row in own), "seconds": f"{sum(row['seconds'] for row in own):.0f}",
@@ -116,8 +118,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cubejit", default="build/release/tools/cli/cubejit")
     parser.add_argument("--suite", action="append", help="may be given several times (default: resnet50)")
-    parser.add_argument("--budget", default="5s", help="of each problem, for all its gradients")
-    parser.add_argument("--gradients", default="dx,dw")
+    parser.add_argument("--budget", default="5s", help="of each problem, for all its passes")
+    parser.add_argument("--passes", "--gradients", default="dx,dw")
     parser.add_argument("--dtype", default="f32", help="one or several, f32,bf16")
     parser.add_argument("--strategy", default="evolve")
     parser.add_argument("--rounds", type=int, default=5, help="how often each winner is measured again, in turn with the model's plan")
@@ -137,10 +139,10 @@ def main():
             bad += sum(row[status] for row in rows for status in ("wrong", "crashed", "timed_out"))
             trials += sum(row["trials"] for row in rows)
             again = figures.again(suite, dtype, rows)
-            for gradient in arguments.gradients.split(","):
-                own = [row for row in rows if row["gradient"] == gradient]
+            for pass_ in arguments.passes.split(","):
+                own = [row for row in rows if row["pass"] == pass_]
                 if own:
-                    table.append(rowOf(suite, dtype, gradient, own, again))
+                    table.append(rowOf(suite, dtype, pass_, own, again))
                     print("  ".join(f"{key} {value}" for key, value in table[-1].items()), flush=True)
     print(f"wrong, crashed or hung: {bad} of {trials} trials")
     if arguments.markdown and table:

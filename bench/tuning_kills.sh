@@ -13,7 +13,7 @@ export CUBEJIT_DB=$folder/tune.db CUBEJIT_SYSTEM_DB='' CUBEJIT_TUNE=use
 head -12 "$suite" >suite.jsonl
 before='' lost=0
 for ((i = 0; i < kills; ++i)); do
-  "$cubejit" tune --suite suite.jsonl --gradients dx,dw --trials 1000 --resume --progress none >/dev/null 2>>errors.txt &
+  "$cubejit" tune --suite suite.jsonl --passes dx,dw --trials 1000 --resume --progress none >/dev/null 2>>errors.txt &
   run=$!
   sleep "$((RANDOM % 2)).$((RANDOM % 90 + 10))"
   kill -KILL "$run" 2>/dev/null || true
@@ -34,7 +34,7 @@ count = collections.Counter()
 for line in sys.stdin:
     r = json.loads(line)
     r["plan"] = {k: v for k, v in r["plan"].items() if not k.startswith("single_shape")}
-    count[json.dumps([r["problem"], r["gradient"], r["plan"]])] += 1
+    count[json.dumps([r["problem"], r["pass"], r["plan"]])] += 1
 print(sum(n - 1 for n in count.values()))')
 "$cubejit" db verify
 echo "$kills kills, $(wc -l <now.txt) records, $lost committed records lost, $twice plans measured twice"

@@ -79,7 +79,7 @@ std::vector<std::string> checkPlan(const Problem& asked, const TilingPlan& plan,
     return {std::string("the plan is of the algorithm ") + algorithmName(plan) + ", which " + machine.name +
             " has not: plan for this machine"};
   if (algorithm->pass != plan.pass)
-    return {std::string("the plan's gradient is ") + toString(plan.pass) + ", but its algorithm's is " +
+    return {std::string("the plan's pass is ") + toString(plan.pass) + ", but its algorithm's is " +
             toString(algorithm->pass)};
   Rules rules;
   checkFold(asked, plan, rules);

@@ -180,7 +180,7 @@ CoreSplit splitOf(const CubeWork& w, const Mkn& s) {
 std::vector<std::string> checkCubePlan(const CubeWork& w, const TilingPlan& plan, const Machine& m) {
   Broken broken;
   if (!plan.is<CubePlan>()) return {std::string("algorithm = ") + algorithmName(plan) + " must be cube on " + m.name};
-  if (plan.pass != w.pass) return {std::string("gradient = ") + toString(plan.pass) + " must be " + toString(w.pass)};
+  if (plan.pass != w.pass) return {std::string("pass = ") + toString(plan.pass) + " must be " + toString(w.pass)};
   if (plan.cube().tile.operand != w.type)
     return {std::string("operand = ") + toString(plan.cube().tile.operand) + " must be the problem's " +
             toString(w.type)};

@@ -73,7 +73,7 @@ Result<SourcedPlan> planFor(const TilingRequest& r, const Problem& p, Pass pass)
   if (r.plan) {
     if (r.plan->pass != pass)
       return Error{ErrorCode::kInvalidProblem, Stage::kPlan,
-                   std::string("gradient = ") + toString(r.plan->pass) + " of the plan must be " + toString(pass)};
+                   std::string("pass = ") + toString(r.plan->pass) + " of the plan must be " + toString(pass)};
     const std::vector<std::string> broken = brokenBy(r, p, *r.plan);
     if (!broken.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kPlan, inLines(broken)};
     return SourcedPlan{r.plan, PlanSource::kCaller, {}};

@@ -121,6 +121,7 @@ struct Signature {
   std::string call;
   std::vector<std::string> names;
   std::size_t needed = 0, positional = 0;
+  std::pair<const char*, const char*> renamed{};  ///< an argument's old name, which is still taken, and its name
 };
 
 /// What is wrong with arguments that no binding takes: too many, of an unknown name, given twice, missing; a line each.
@@ -156,11 +157,19 @@ auto otherwise(Signature s) {
   };
 }
 
-/// The same for a method of a class.
-template <class Self>
-auto otherwiseOf(Signature s) {
-  return [s = std::move(s)](const Self&, const pybind11::args& args, const pybind11::kwargs& named) {
-    throw pybind11::type_error(mismatch(s, args.size(), named));
+/// The same for a method of a class. A call with an argument's old name is warned of, and made again with its name.
+inline auto otherwiseOf(Signature s) {
+  return [s = std::move(s)](const pybind11::object& self, const pybind11::args& args,
+                            const pybind11::kwargs& named) -> pybind11::object {
+    const auto [old, now] = s.renamed;
+    if (old == nullptr || !named.contains(old) || named.contains(now))
+      throw pybind11::type_error(mismatch(s, args.size(), named));
+    const std::string warning = s.call + "(" + old + "=) is called " + now + "= now";
+    if (PyErr_WarnEx(PyExc_DeprecationWarning, warning.c_str(), 1) != 0) throw pybind11::error_already_set();
+    pybind11::dict names = pybind11::reinterpret_steal<pybind11::dict>(PyDict_Copy(named.ptr()));
+    names[now] = names[old];
+    if (PyDict_DelItemString(names.ptr(), old) != 0) throw pybind11::error_already_set();
+    return self.attr(s.call.c_str())(*args, **names);
   };
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what Python may ask a session for beside gradients: plans, dumps, measurements, statistics.
+// Decides what Python may ask a session for beside results: plans, dumps, measurements, statistics.
 #include <pybind11/stl.h>
 
 #include <map>
@@ -67,7 +67,7 @@ SharedSession makeSession(const std::optional<std::string>& isa, const std::opti
 py::dict planDict(const TilingPlan& plan) {
   py::dict out;
   out["version"] = kPlanVersion;
-  out["gradient"] = toString(plan.pass);
+  out["pass"] = toString(plan.pass);
   out["algorithm"] = algorithmName(plan);
   describePlan(plan, [&](const char* field, const auto& value) {
     if constexpr (std::is_enum_v<std::decay_t<decltype(value)>>)
@@ -161,7 +161,7 @@ py::dict reportOf(const SharedSession& session, const Problem& problem, const st
   }();
   py::dict out;
   out["machine"] = session->machine().name;
-  out["gradient"] = pass;
+  out["pass"] = pass;
   out["predicted_cycles"] = report.cycles;
   out["predicted_us"] = report.microseconds;
   out["total"] = countsDict(report.total);
@@ -203,32 +203,35 @@ void bindSession(py::module_& module, py::class_<Session, SharedSession>& sessio
           py::arg("store") = py::none(), py::arg("tune_seconds") = py::none(), py::arg("pins") = py::none(),
           py::arg("llvm_component") = py::none(), py::arg("machine") = py::none(), py::arg("mem_limit") = py::none(),
           py::arg("forward_copies") = false, py::arg("openmp") = false)
-      .def("plan", named(&planOf, {"session", "problem", "gradient", "explain"}), py::arg("problem"),
-           py::arg("gradient"), py::arg("explain") = false,
+      .def("plan", named(&planOf, {"session", "problem", "pass_", "explain"}), py::arg("problem"), py::arg("pass_"),
+           py::arg("explain") = false,
            "The plan for one pass as a dict; explain=True adds the candidates and what refused some.")
       .def(
-          "plan_call", named(&callOf, {"session", "problem", "gradients"}), py::arg("problem"), py::arg("gradients"),
+          "plan_call", named(&callOf, {"session", "problem", "passes"}), py::arg("problem"), py::arg("passes"),
           "What one call of these passes does: the plan of each, the tensors it converts once for all of them, whether "
           "passes take turns over blocks of dy, the copies of whole tensors it makes, in bytes, and its bytes of "
           "workspace.")
-      .def("dump", named(&dumpOf, {"session", "problem", "directory", "gradients", "stages", "kernels", "symbol"}),
-           py::arg("problem"), py::arg("directory"), py::arg("gradients") = Texts{"dx", "dw"},
+      .def("dump", named(&dumpOf, {"session", "problem", "directory", "passes", "stages", "kernels", "symbol"}),
+           py::arg("problem"), py::arg("directory"), py::arg("passes") = Texts{"dx", "dw"},
            py::arg("stages") = "problem,plan,tile,vector,asm,bin", py::arg("kernels") = "", py::arg("symbol") = "",
            "Writes every stage of the passes into folders of `directory` and returns their paths.")
-      .def("compile", named(&compileOnly, {"session", "problem", "gradients"}), py::arg("problem"),
-           py::arg("gradients"), "Generates the code now, so that the first call does not have to.")
-      .def("report", named(&reportOf, {"session", "problem", "gradient", "trace"}), py::arg("problem"),
-           py::arg("gradient") = "dx", py::arg("trace") = false,
+      .def("compile", named(&compileOnly, {"session", "problem", "passes"}), py::arg("problem"), py::arg("passes"),
+           "Generates the code now, so that the first call does not have to.")
+      .def("report", named(&reportOf, {"session", "problem", "pass_", "trace"}), py::arg("problem"),
+           py::arg("pass_") = "dx", py::arg("trace") = false,
            "What a run of the pass does on the emulated machine: cycles, microseconds, tasks, counts of all cores "
            "(total) and of each. "
            "trace=True adds events, each (core, pipe, name, start, end, bytes) in core cycles, and how many were left "
            "out.")
-      .def("plan", otherwiseOf<Session>({"plan", {"problem", "gradient", "explain"}, 2, 3}))
-      .def("plan_call", otherwiseOf<Session>({"plan_call", {"problem", "gradients"}, 2, 2}))
-      .def("dump",
-           otherwiseOf<Session>({"dump", {"problem", "directory", "gradients", "stages", "kernels", "symbol"}, 2, 6}))
-      .def("compile", otherwiseOf<Session>({"compile", {"problem", "gradients"}, 2, 2}))
-      .def("report", otherwiseOf<Session>({"report", {"problem", "gradient", "trace"}, 1, 3}))
+      .def("plan", otherwiseOf({"plan", {"problem", "pass_", "explain"}, 2, 3, {"gradient", "pass_"}}))
+      .def("plan_call", otherwiseOf({"plan_call", {"problem", "passes"}, 2, 2, {"gradients", "passes"}}))
+      .def("dump", otherwiseOf({"dump",
+                                {"problem", "directory", "passes", "stages", "kernels", "symbol"},
+                                2,
+                                6,
+                                {"gradients", "passes"}}))
+      .def("compile", otherwiseOf({"compile", {"problem", "passes"}, 2, 2, {"gradients", "passes"}}))
+      .def("report", otherwiseOf({"report", {"problem", "pass_", "trace"}, 1, 3, {"gradient", "pass_"}}))
       .def("statistics", &statisticsOf, "Hits, misses and evictions of the session's code, and its size.")
       .def("clear", &Session::clear, "Forgets all generated code that is not in use.")
       .def_property_readonly("store", [](const Session& s) { return s.options().store; })

@@ -157,7 +157,7 @@ void bindTbe(py::module_& module) {
       .def_readonly("tensor", &tbe::ResTensor::tensor)
       .def_readonly("problem", &tbe::ResTensor::problem)
       .def_readonly("groups", &tbe::ResTensor::groups)
-      .def_property_readonly("gradient", [](const tbe::ResTensor& r) { return toString(r.pass); })
+      .def_property_readonly("pass_", [](const tbe::ResTensor& r) { return toString(r.pass); })
       .def_property_readonly("group_dict", [](const tbe::ResTensor& r) { return dictOf(r.group_dict); });
   py::class_<tbe::Operator>(module, "TbeOperator", py::module_local()).def("run", &runOperator);
   bindParaDict(module);

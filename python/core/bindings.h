@@ -19,7 +19,7 @@ void bindProblem(pybind11::module_& module);
 void bindSession(pybind11::module_& module, pybind11::class_<Session, SharedSession>& session);
 /// Passes that are compiled once and run on addresses: Session.layer().
 void bindLayer(pybind11::module_& module, pybind11::class_<Session, SharedSession>& session);
-void bindGradients(pybind11::class_<Session, SharedSession>& session);
+void bindPasses(pybind11::class_<Session, SharedSession>& session);
 void bindTbe(pybind11::module_& module);
 
 }  // namespace cubejit::python

@@ -34,8 +34,8 @@ struct Call {
   PassMask mask;
   std::string math;
   std::array<TensorView, kOperands.size()> views;  ///< of kOperands; those that nothing reads may be empty
-  std::array<TensorView, kPasses.size()> likes;    ///< by Gradient: shapes and types of results
-  std::array<Target, kPasses.size()> targets;      ///< by Gradient
+  std::array<TensorView, kPasses.size()> likes;    ///< by Pass: shapes and types of results
+  std::array<Target, kPasses.size()> targets;      ///< by Pass
   std::array<Operand, kOperands.size()> operands;  ///< since settle()
   TensorView bias, addend, yGiven;  ///< of post-ops, and y for backward passes; empty where there are none
 

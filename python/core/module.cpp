@@ -35,9 +35,10 @@ PYBIND11_MODULE(_core, module) {
   bindProblem(module);
   pybind11::class_<cubejit::Session, SharedSession> session(
       module, "Session", pybind11::module_local(),
-      "Compiles gradients and keeps them. May be used by many threads at once; the GIL is released while it works.");
+      "Compiles passes of convolutions and keeps them. May be used by many threads at once; the GIL is released while "
+      "it works.");
   bindSession(module, session);
-  bindGradients(session);
+  bindPasses(session);
   bindLayer(module, session);
   bindTbe(module);
 }

@@ -8,7 +8,7 @@ from cubejit.session import chosen
 
 
 def _three(name, values):
-    """One for each gradient."""
+    """One for each result."""
     if not hasattr(values, "__iter__") or isinstance(values, str):
         raise TypeError(f"{name} = {values!r:.80} ({type(values).__name__}) must be 3 values: for dx, dw, db")
     values = tuple(values)

@@ -2,9 +2,11 @@
 """Decides which session calls without one use, on how many threads sessions run, and what plan, dump and tune are. Leaves the work to
 cubejit._core."""
 
+import functools
 import numbers
 import os
 import threading
+import warnings
 
 from cubejit import _core
 from cubejit.errors import InvalidProblem
@@ -63,39 +65,56 @@ def chosen(session):
     return session
 
 
-def _names(gradients):
+def _names(passes):
     """A list of them; what is none the library refuses by its name, a string among it, which is a list of letters to Python."""
-    return gradients if isinstance(gradients, str) or not hasattr(gradients, "__iter__") else list(gradients)
+    return passes if isinstance(passes, str) or not hasattr(passes, "__iter__") else list(passes)
 
 
-def plan(problem, gradient="dx", *, explain=False, session=None):
+def _renamed(old, now):
+    """Takes an argument by the name that it had in version 0.2.0, too, and warns."""
+    def decorate(function):
+        @functools.wraps(function)
+        def call(*args, **named):
+            if old in named and now not in named:
+                warnings.warn(f"{function.__name__}({old}=) is called {now}= now", DeprecationWarning, stacklevel=2)
+                named[now] = named.pop(old)
+            return function(*args, **named)
+        return call
+    return decorate
+
+
+@_renamed("gradient", "pass_")
+def plan(problem, pass_="dx", *, explain=False, session=None):
     """The plan for one pass (y, dx, dw or db) of a Problem.
 
     A dict: plan (every field of the tiling; as JSON it is a line for the command's --plan), source (model, record or pin), source_note, predicted_cycles, bound,
     workspace_bytes; with explain also candidates, best first, each with what refused it.
     """
-    return chosen(session).plan(problem, gradient, explain)
+    return chosen(session).plan(problem, pass_, explain)
 
 
-def plan_call(problem, gradients=("y", "dx", "dw", "db"), *, session=None):
+@_renamed("gradients", "passes")
+def plan_call(problem, passes=("y", "dx", "dw", "db"), *, session=None):
     """What a call of several passes of a Problem does, before anything is generated.
 
     A dict: plans (by pass, each as in plan()), converted (tensors that are copied once, for all passes, in the format they read them in),
     interleaves (passes that read dy take turns, a block of it at a time), workspace_bytes (of a run on the session's threads).
     """
-    return chosen(session).plan_call(problem, _names(gradients))
+    return chosen(session).plan_call(problem, _names(passes))
 
 
-def dump(problem, directory, gradients=("dx", "dw"), *, stages="problem,plan,tile,vector,asm,bin", kernels="", symbol="",
+@_renamed("gradients", "passes")
+def dump(problem, directory, passes=("dx", "dw"), *, stages="problem,plan,tile,vector,asm,bin", kernels="", symbol="",
          session=None):
     """Writes every stage of the passes' code into folders of `directory`; returns their paths.
 
     stages: of _core.dump_stages(), or "all". kernels: a pattern of names. symbol: prefix for the stages obj and c-header.
     """
-    return chosen(session).dump(problem, str(directory), _names(gradients), stages, kernels, symbol)
+    return chosen(session).dump(problem, str(directory), _names(passes), stages, kernels, symbol)
 
 
-def tune(problem, gradients=("dx", "dw"), *, seconds=2.0, store=None, isa=None, threads=0):
+@_renamed("gradients", "passes")
+def tune(problem, passes=("dx", "dw"), *, seconds=2.0, store=None, isa=None, threads=0):
     """Measures plans on this machine for about `seconds` a pass and keeps the winners in `store` (the user's file unless
     given), where later sessions find them. Returns the plan of each pass as plan() does.
 
@@ -105,15 +124,15 @@ def tune(problem, gradients=("dx", "dw"), *, seconds=2.0, store=None, isa=None, 
         raise TypeError(f"seconds = {seconds!r:.80} ({type(seconds).__name__}) must be a number")
     if not 0 < seconds < float("inf"):
         raise InvalidProblem(f"seconds = {seconds} must be more than 0, and finite", "invalid_problem", "problem")
-    gradients = _names(gradients)
-    if isinstance(gradients, str) or not isinstance(gradients, list):
-        raise TypeError(f"gradients = {gradients!r:.80} ({type(gradients).__name__}) must be a list, each a string")
+    passes = _names(passes)
+    if isinstance(passes, str) or not isinstance(passes, list):
+        raise TypeError(f"passes = {passes!r:.80} ({type(passes).__name__}) must be a list, each a string")
     where = {} if store is None else {"store": str(store)}
     measuring = Session(isa=isa, threads=threads, tune="always", tune_seconds=float(seconds), **where)
     if not measuring.store:
         raise InvalidProblem("there is no file to keep records in; give store=", "invalid_problem", "problem")
-    for gradient in gradients:
-        measuring.compile(problem, [gradient])
+    for name in passes:
+        measuring.compile(problem, [name])
     using = Session(isa=isa, threads=threads, tune="use", **where)
     default_session().clear()
-    return {gradient: using.plan(problem, gradient) for gradient in gradients}
+    return {name: using.plan(problem, name) for name in passes}

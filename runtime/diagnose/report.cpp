@@ -59,7 +59,7 @@ void reportPlan(const Options& options, const CompiledPass& part, const Machine&
   }
   const PlanCost cost = planCost(part.problem, part.plan, machine);
   logEvent(options.diagnostics, Topic::kPlan, part.tile.name,
-           {{"gradient", toString(part.plan.pass)},
+           {{"pass", toString(part.plan.pass)},
             {"source", sourceName(part.source)},
             {"algorithm", planFamily(part.plan)},
             {"block", blockText(part.plan)},
@@ -89,7 +89,7 @@ void reportCompiled(const Executable::State& state, const Machine& machine) {
   for (const auto& part : state.parts) {
     if (logs(d, Topic::kPlan)) reportPlan(state.options, *part, machine);
     logEvent(d, Topic::kDispatch, part->tile.name,
-             {{"gradient", toString(part->plan.pass)},
+             {{"pass", toString(part->plan.pass)},
               {"isa", toString(state.isa.level)},
               {"isa_why", state.options.isa ? "asked for" : "best this CPU and operating system run"},
               {"backend", toString(state.options.backend)},

@@ -2,7 +2,7 @@
 //
 // Decides the form of the log: one line an event, written at once, so that lines of several threads and processes do not mix:
 //
-//   cubejit plan program=dx_f32_... gradient=dx source=planner why="..." ...
+//   cubejit plan program=dx_f32_... pass=dx source=planner why="..." ...
 #pragma once
 
 #include <cstdint>

@@ -46,7 +46,7 @@ std::string metaJson(const PassStages& s, const FilesRequest& r, const FolderFil
   out["schema"] = "cubejit.dump/1";
   out["version"] = version();
   out["program"] = s.tile.name;
-  out["gradient"] = toString(s.plan.pass);
+  out["pass"] = toString(s.plan.pass);
   out["isa"] = toString(s.machine.isa.level);
   out["backend"] = r.backend;
   out["problem"] = Json::parse(problemToJson(s.problem));

@@ -36,7 +36,7 @@ class PageData {
     const Buffers caches = s_.machine.isEmulated() ? detectHost(s_.machine.isa.level).buffers : s_.machine.buffers;
     Json out{{"name", dumpName(s_)},
              {"version", version()},
-             {"gradient", toString(s_.plan.pass)},
+             {"pass", toString(s_.plan.pass)},
              {"isa", toString(s_.machine.isa.level)},
              {"flags", toFlags(s_.problem)},
              {"machine",

@@ -191,7 +191,7 @@ Result<Options> optionsOf(const cubejit_options* asked) {
   return options;
 }
 
-Result<Pass> gradientOf(int pass) {
+Result<Pass> passOf(int pass) {
   if (pass == CUBEJIT_DX) return Pass::kDx;
   if (pass == CUBEJIT_DW) return Pass::kDw;
   if (pass == CUBEJIT_DB) return Pass::kDb;
@@ -214,7 +214,7 @@ Result<PassMask> maskOfBits(int given) {
 }
 
 std::string textOf(const TilingPlan& plan) {
-  std::string text = std::string("gradient=") + toString(plan.pass) + " algorithm=" + algorithmName(plan);
+  std::string text = std::string("pass=") + toString(plan.pass) + " algorithm=" + algorithmName(plan);
   describePlan(plan, [&](const char* name, const auto& field) {
     using Field = std::decay_t<decltype(field)>;
     text += (text.empty() ? "" : " ") + std::string(name) + "=";
@@ -270,7 +270,7 @@ cubejit_status cubejit_plan(const cubejit_session* session, const cubejit_proble
   return cubejit::statusOf(Stage::kPlan, [&]() -> Status {
     if (session == nullptr) return cubejit::invalid("session is null");
     CUBEJIT_TRY(asked, cubejit::problemOf(problem));
-    CUBEJIT_TRY(wanted, cubejit::gradientOf(pass));
+    CUBEJIT_TRY(wanted, cubejit::passOf(pass));
     CUBEJIT_TRY(planned, session->session.plan(asked, wanted));
     auto& [bound, plan, other] = cubejit::returnedTexts();
     static_cast<void>(other);
@@ -323,7 +323,7 @@ cubejit_status cubejit_emulation_report(const cubejit_executable* executable, in
   return cubejit::statusOf(Stage::kRun, [&]() -> Status {
     if (executable == nullptr) return cubejit::invalid("executable is null");
     if (json == nullptr) return cubejit::invalid("json is null");
-    CUBEJIT_TRY(wanted, cubejit::gradientOf(pass));
+    CUBEJIT_TRY(wanted, cubejit::passOf(pass));
     const cubejit::Executable& compiled = *executable->executable;
     CUBEJIT_TRY(report, compiled.emulationReport(wanted));
     std::string& text = cubejit::returnedTexts().report;

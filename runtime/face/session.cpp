@@ -132,7 +132,7 @@ struct Session::State {
     for (const Pass g : kPasses) {
       if (passes.has(g)) asked += (asked.empty() ? "" : ",") + std::string(toString(g));
     }
-    logEvent(options.diagnostics, Topic::kCache, toFlags(problem), {{"event", event}, {"gradients", asked}});
+    logEvent(options.diagnostics, Topic::kCache, toFlags(problem), {{"event", event}, {"passes", asked}});
   }
 
   Options options;

@@ -42,7 +42,7 @@ Result<std::unique_ptr<CompiledPass>> generate(TileProgram tile, PlanBackend wan
 struct ProgramForms {
   TileProgram tile;
   HostIsa isa;
-  std::optional<TileProgram> lowered, anyValues;  ///< as in CompiledGradient; anyValues is made for an ISA of its own
+  std::optional<TileProgram> lowered, anyValues;  ///< as in CompiledPass; anyValues is made for an ISA of its own
   HostIsa anyValuesIsa;
 };
 

@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cubejit/problem.h"
@@ -98,6 +99,17 @@ inline Result<Json> parseObject(const std::string& text, const std::string& what
   const std::string none = what + " is not a JSON object: " + (text.empty() ? "it is empty" : text.substr(0, kShown));
   return Error{ErrorCode::kInvalidProblem, stage,
                printable(twice.empty() ? none : what + " has the key '" + twice + "' twice; leave one of them out")};
+}
+
+/// What "pass" and "passes" were called up to version 0.2.0, in files that are read for one version more.
+inline constexpr const char *kPassOfOld = "gradient", *kPassesOfOld = "gradients";
+
+/// A member by its present name, if the object has it by its old one. With both of them the old one stays, and is a key that nobody knows.
+inline void rename(Json& object, const char* old, const char* now) {
+  if (!object.contains(old) || object.contains(now)) return;
+  Json value = object[old];
+  object.erase(old);
+  object[now] = std::move(value);
 }
 
 /// Whether it is a whole number of 64 bits. Json's own conversions leave out what does not fit, or are undefined for it.

@@ -41,6 +41,7 @@ Json axesToJson(const Dhw& v) { return Json::array({v.d, v.h, v.w}); }
 
 Result<Problem> problemFromJson(const std::string& text) {
   CUBEJIT_TRY(json, parseObject(text, "the problem", Stage::kProblem));
+  rename(json, kPassesOfOld, "passes");
   Problem p;
   ObjectReader reader(json);
   std::int64_t rank = 3;
@@ -75,7 +76,7 @@ Result<Problem> problemFromJson(const std::string& text) {
   reader.string("layout", layouts);
   const Status formatted = applyFormats(p, dtypes, layouts);
   if (!formatted.ok()) return wrong(toReword(formatted.error()).message);
-  for (const char* key : {"gradients", "dtypes", "gflop"}) reader.note(key);
+  for (const char* key : {"passes", "dtypes", "gflop"}) reader.note(key);
   using Rank = std::numeric_limits<int>;
   if (rank < Rank::min() || rank > Rank::max()) reader.fail("'rank' = " + std::to_string(rank) + " must be 1, 2 or 3");
   const std::string broken = reader.broken();
@@ -154,7 +155,7 @@ Result<Problem> readProblem(const std::string& where) {
 std::string planToJson(const TilingPlan& plan) {
   Json json;
   json["version"] = kPlanVersion;
-  json["gradient"] = toString(plan.pass);
+  json["pass"] = toString(plan.pass);
   json["algorithm"] = algorithmName(plan);
   describePlan(plan, [&](const char* name, const auto& field) {
     if constexpr (std::is_enum_v<std::decay_t<decltype(field)>>)
@@ -188,6 +189,7 @@ Result<TilingPlan> emptyPlan(Pass pass, const std::string& algorithm) {
 
 Result<TilingPlan> planFromJson(const std::string& text) {
   CUBEJIT_TRY(json, parseObject(text, "the plan", Stage::kProblem));
+  rename(json, kPassOfOld, "pass");
   ObjectReader reader(json);
   const bool hasVersion = json.contains("version");
   std::int64_t version = 1;
@@ -198,11 +200,11 @@ Result<TilingPlan> planFromJson(const std::string& text) {
                                             : "the plan is of version " + std::to_string(version) +
                                                   (hasVersion ? "" : " (it has no 'version')")) +
                    ", this library reads version " + std::to_string(kPlanVersion) + "; plan or tune again");
-  reader.string("gradient", passName, true);
+  reader.string("pass", passName, true);
   reader.string("algorithm", algorithm, true);
   if (!reader.wrong().empty()) return invalid("of the plan: " + reader.wrong());
   const auto pass = parsePass(passName);
-  if (!pass.ok()) return invalid("of the plan: 'gradient': " + toReword(pass.error()).message);
+  if (!pass.ok()) return invalid("of the plan: 'pass': " + toReword(pass.error()).message);
   CUBEJIT_TRY(plan, emptyPlan(*pass, algorithm));
   std::string broken;
   describePlan(plan, [&](const char* name, auto& field) {

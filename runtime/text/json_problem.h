@@ -14,7 +14,7 @@
 namespace cubejit {
 
 /// Reads one object {name, rank, n, ci, co, groups, input:[d,h,w], output, kernel, stride, pad:[front,back,up,down,left,right],
-/// dilation, transposed, math, post_ops, dtype, layout}; the last four as the command's flags of these names spell them. Unknown keys are refused; `gradients`, `dtypes` and `gflop` are notes and ignored.
+/// dilation, transposed, math, post_ops, dtype, layout}; the last four as the command's flags of these names spell them. Unknown keys are refused; `passes`, `dtypes` and `gflop` are notes and ignored.
 Result<Problem> problemFromJson(const std::string& text);
 std::string problemToJson(const Problem& problem);
 
@@ -24,7 +24,7 @@ Result<std::vector<Problem>> readSuite(const std::string& path);
 /// FILE, FILE:NAME (one of several) or "-" (one line of standard input).
 Result<Problem> readProblem(const std::string& where);
 
-/// The plan as a JSON object: version, gradient (the pass), algorithm, and fields as in describePlan. Plans of another version, or of an algorithm that
+/// The plan as a JSON object: version, pass, algorithm, and fields as in describePlan. Plans of another version, or of an algorithm that
 /// this build leaves out, are refused.
 std::string planToJson(const TilingPlan& plan);
 Result<TilingPlan> planFromJson(const std::string& text);

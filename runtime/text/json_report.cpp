@@ -23,7 +23,7 @@ Json countsJson(const Machine& m, const CoreCounts& c) {
 std::string reportToJson(const Machine& chip, const TilingPlan& plan, const EmulationReport& report) {
   Json out{{"schema", "cubejit.soc_run/1"},
            {"soc", chip.name},
-           {"gradient", toString(plan.pass)},
+           {"pass", toString(plan.pass)},
            {"predicted_cycles", report.cycles},
            {"predicted_us", report.microseconds}};
   // Terms that the cube adds one after another, in its own order.

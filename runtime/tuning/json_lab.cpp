@@ -32,7 +32,7 @@ std::string questionToJson(const LabQuestion& q) {
   if (q.kind == Kind::kOpen) {
     json["problem"] = Json::parse(problemIdentity(q.task.problem));
     json["name"] = q.task.problem.name;
-    json["gradient"] = toString(q.task.pass);
+    json["pass"] = toString(q.task.pass);
     json["isa"] = q.task.isa;
     json["backend"] = q.task.backend;
     json["threads"] = q.task.threads;
@@ -64,7 +64,7 @@ Result<LabQuestion> questionFromJson(const std::string& text) {
       CUBEJIT_TRY(problem, problemFromIdentity(spell(json.at("problem"))));
       q.task.problem = problem;
       q.task.problem.name = json.at("name").get<std::string>();
-      q.task.pass = passNamed(json.at("gradient").get<std::string>()).value_or(Pass::kDb);
+      q.task.pass = passNamed(json.at("pass").get<std::string>()).value_or(Pass::kDb);
       q.task.isa = json.at("isa").get<std::string>();
       q.task.backend = json.at("backend").get<std::string>();
       if (!isWholeWithin(json.at("threads"), 0, kMostThreads)) return garbled(text);

@@ -264,7 +264,7 @@ Result<PlanCost> costFromJson(const std::string& text) {
 
 std::string recordToJson(const TuneRecord& r) {
   Json json{{"schema", "cubejit.record/1"}, {"name", r.key.problem.name}, {"problem", problemJson(r.key.problem)}};
-  json["gradient"] = toString(r.key.pass);
+  json["pass"] = toString(r.key.pass);
   json["machine"] = r.key.machine;
   json["backend"] = r.key.backend;
   json["threads"] = r.key.threads;
@@ -286,13 +286,14 @@ std::string recordToJson(const TuneRecord& r) {
 
 Result<TuneRecord> recordFromJson(const std::string& text) {
   CUBEJIT_TRY(json, parseObject(text, "the record"));
+  rename(json, kPassOfOld, "pass");
   TuneRecord r;
   Members members(json);
   std::string schema, pass, status;
   std::int64_t threads = 0;
   members.text("schema", schema);
   members.text("name", r.key.problem.name);
-  members.text("gradient", pass);
+  members.text("pass", pass);
   members.text("machine", r.key.machine);
   members.text("backend", r.key.backend);
   members.whole("threads", threads);
@@ -322,7 +323,7 @@ Result<TuneRecord> recordFromJson(const std::string& text) {
   take(members.any("samples_ns"), samplesOf, r.samplesNs);
   if (schema != "cubejit.record/1") members.wrong("schema '" + schema + "' is not cubejit.record/1");
   if (!parseNamed(pass, r.key.pass) || r.plan.pass != r.key.pass)
-    members.wrong("gradient '" + pass + "' is not that of the plan");
+    members.wrong("pass '" + pass + "' is not that of the plan");
   if (threads < 1 || threads > 4096) members.wrong("threads = " + std::to_string(threads) + " must be from 1 to 4096");
   std::vector<TrialStatus> all;
   for (int s = 0; s <= static_cast<int>(TrialStatus::kFailed); ++s) all.push_back(static_cast<TrialStatus>(s));

@@ -83,7 +83,7 @@ LocalLab::~LocalLab() = default;
 PassMask LocalLab::mask() const { return maskOf(task_.pass); }
 
 LabReply LocalLab::load(int number, const TilingPlan& plan) {
-  if (plan.pass != task_.pass) return {TrialStatus::kRefused, "the plan is for another gradient", {}, {}};
+  if (plan.pass != task_.pass) return {TrialStatus::kRefused, "the plan is for another pass", {}, {}};
   const auto compiled = session_.compile(CompileRequest{task_.problem, mask(), {plan}});
   if (!compiled.ok()) return refusal(compiled.error());
   Loaded loaded{*compiled, plan, 0};

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "runtime/text/json_object.h"
 #include "runtime/text/json_problem.h"
 #include "runtime/text/printable.h"
 #include "runtime/tuning/json_record.h"
@@ -21,6 +22,7 @@ constexpr int kSchema = 1;
 constexpr int kApplication = 0x63626a74;  // "cbjt": tells our files from other SQLite files
 constexpr int kMostTextBytes = 4 << 20;
 
+// The column of the pass is called gradient, as in the files there are: several versions may share one.
 constexpr const char* kTables =
     "CREATE TABLE problem(id INTEGER PRIMARY KEY, identity TEXT NOT NULL UNIQUE);"
     "CREATE TABLE machine(id INTEGER PRIMARY KEY, fingerprint TEXT NOT NULL UNIQUE);"
@@ -48,7 +50,7 @@ Result<TuneRecord> readRow(const Statement& row) {
   r.plan = plan;
   r.key.pass = plan.pass;
   if (row.text(2) != toString(plan.pass))
-    return Error{ErrorCode::kIo, Stage::kPlan, "a record's gradient is not its plan's"};
+    return Error{ErrorCode::kIo, Stage::kPlan, "a record's pass is not its plan's"};
   r.key.machine = row.text(3);
   r.key.backend = row.text(4);
   r.key.threads = static_cast<int>(std::clamp<std::int64_t>(row.whole(5), 1, 4096));
@@ -106,6 +108,13 @@ constexpr const char* kStore =
     " samples_ns = excluded.samples_ns, message = excluded.message, unix_time = excluded.unix_time"
     " WHERE excluded.unix_time >= record.unix_time";
 
+// The plan as 0.2.0 wrote it into this column.
+std::string identityOfOld(const TilingPlan& plan) {
+  std::string text = planIdentity(plan);
+  const std::string pass = "\"pass\"";
+  return text.replace(text.find(pass), pass.size(), std::string("\"") + kPassOfOld + '"');
+}
+
 Status insert(sqlite3* db, const TuneRecord& r) {
   const char* doing = "cannot write to the tuning store";
   Statement problem(db, "INSERT OR IGNORE INTO problem(identity) VALUES(?1)");
@@ -122,10 +131,16 @@ Status insert(sqlite3* db, const TuneRecord& r) {
     CUBEJIT_RETURN_IF_ERROR(s.step(doing));
     return Unit{};
   };
+  const std::string same = std::string(kOfKey) + " AND plan = ?7 AND run = ?8";
+  // The same record, written when plans spelled their pass otherwise, is not to be there twice.
+  Statement respell(db,
+                    ("UPDATE OR IGNORE record SET plan = ?9 WHERE id IN (SELECT id FROM records" + same + ")").c_str());
+  bindKey(respell, r.key, r.version);
+  respell.bind(7, identityOfOld(r.plan)).bind(8, r.run).bind(9, planIdentity(r.plan));
+  CUBEJIT_RETURN_IF_ERROR(respell.step(doing));
   CUBEJIT_RETURN_IF_ERROR(store());
   if (sqlite3_changes(db) > 0) return Unit{};
   // There is a later one. It stays, unless nobody can read it.
-  const std::string same = std::string(kOfKey) + " AND plan = ?7 AND run = ?8";
   const auto bindSame = [&](Statement& s) {
     bindKey(s, r.key, r.version);
     s.bind(7, planIdentity(r.plan)).bind(8, r.run);

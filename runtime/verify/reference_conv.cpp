@@ -43,9 +43,9 @@ void forEachTap(const Problem& p, Visit visit) {
 
 }  // namespace
 
-ReferenceGradients referenceGradients(const Problem& p, PassMask mask, const std::vector<float>& dy,
-                                      const std::vector<float>& x, const std::vector<float>& w) {
-  ReferenceGradients r;
+ReferenceResults referenceResults(const Problem& p, PassMask mask, const std::vector<float>& dy,
+                                  const std::vector<float>& x, const std::vector<float>& w) {
+  ReferenceResults r;
   const auto size = [](bool wanted, std::int64_t n) {
     return std::vector<double>(wanted ? static_cast<std::size_t>(n) : 0, 0.0);
   };

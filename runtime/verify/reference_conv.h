@@ -9,15 +9,15 @@
 
 namespace cubejit {
 
-struct ReferenceGradients {
+struct ReferenceResults {
   std::vector<double> dx, dw, db, y;  ///< in the problem's layout
   std::vector<double> dxBound, dwBound, dbBound,
       yBound;  ///< per element, sum of |products|: times n*2^-24 it bounds the rounding error
 };
 
 /// `mask` says which passes to compute; the others stay empty. Tensors in the problem's layout.
-ReferenceGradients referenceGradients(const Problem& problem, PassMask mask, const std::vector<float>& dy,
-                                      const std::vector<float>& x, const std::vector<float>& w);
+ReferenceResults referenceResults(const Problem& problem, PassMask mask, const std::vector<float>& dy,
+                                  const std::vector<float>& x, const std::vector<float>& w);
 
 /// Multiply-adds whose taps fall inside the tensors (padding not counted).
 double insideMultiplyAdds(const Problem& problem);

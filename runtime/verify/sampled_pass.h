@@ -15,7 +15,7 @@ namespace cubejit {
 struct SampledElement {
   std::size_t index = 0;  ///< in the tensor of results, in the problem's layout
   double value = 0;
-  double bound = 0;  ///< sum of |products|, as in ReferenceGradients
+  double bound = 0;  ///< sum of |products|, as in ReferenceResults
 };
 
 /// The first, the last and random results of one pass, as many as `multiplyAdds` allow, at least 16 (or all there are).

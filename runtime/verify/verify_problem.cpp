@@ -111,7 +111,7 @@ std::string compareNorms(const Side& side, const Distance& distance) {
   const double unit = resultUnit(side.type);
   if (distance.norm <= kRelaxedNorm + unit && distance.element <= kRelaxedElement + unit) return {};
   return std::string(toString(side.tensor)) + ": the error's L2 norm is " + std::to_string(distance.norm) +
-         " of the gradient's, its largest element " + std::to_string(distance.element) +
+         " of the result's, its largest element " + std::to_string(distance.element) +
          " of the largest; relaxed math may err by 0.00002 and 0.0002";
 }
 
@@ -277,7 +277,7 @@ VerifyOutcome verifyRuns(const VerifyRequest& request, const PassRun& runPasses)
   if (slopes) {
     if (request.passes.y) {  // what the call itself gives
       std::vector<SampledElement> all;
-      const ReferenceGradients r = referenceGradients(plain, maskOf(Pass::kY), dy, x, w);
+      const ReferenceResults r = referenceResults(plain, maskOf(Pass::kY), dy, x, w);
       all = everyElement(r.y, r.yBound);
       applyPostOps(plain, b, z, all);
       for (const SampledElement& e : all)
@@ -307,8 +307,8 @@ VerifyOutcome verifyRuns(const VerifyRequest& request, const PassRun& runPasses)
   } else {
     PassMask products = request.passes, sums;
     std::swap(products.db, sums.db);
-    const ReferenceGradients r = referenceGradients(plain, products, seenBy(Pass::kDw), x, w),
-                             s = referenceGradients(plain, sums, seenBy(Pass::kDb), x, w);
+    const ReferenceResults r = referenceResults(plain, products, seenBy(Pass::kDw), x, w),
+                           s = referenceResults(plain, sums, seenBy(Pass::kDb), x, w);
     want[0] = everyElement(r.dx, r.dxBound);
     want[1] = everyElement(r.dw, r.dwBound);
     want[2] = everyElement(s.db, s.dbBound);

@@ -25,7 +25,7 @@ struct VerifyRequest {
   std::vector<TilingPlan> plans;  ///< as in CompileRequest
   /// > 0: problems with more multiply-adds, or elements of a result, than this are compared on a sample that takes about as many.
   double sampleAbove = 0;
-  WeightsUse weights = WeightsUse::kEachRun;  ///< kKept: packed once, and w is not there when gradients are computed
+  WeightsUse weights = WeightsUse::kEachRun;  ///< kKept: packed once, and w is not there when passes are computed
   static constexpr std::int64_t kMostElements = 1 << 29;
   std::int64_t mostElements = kMostElements;  ///< of all tensors together; above that it is skipped, for want of memory
   bool readsPadding = false;                  ///< of operands' blocks, as a cube does: then it is zero, else NaN
@@ -34,15 +34,15 @@ struct VerifyRequest {
 struct VerifyOutcome {
   enum class Verdict { kPassed, kFailed, kSkipped } verdict = Verdict::kPassed;
   std::string message;                      ///< what differs, or why it was skipped
-  std::int64_t elements = 0, compared = 0;  ///< of all gradients asked for; fewer are compared where a sample is
-  double relativeError = 0;  ///< L2 norm of what differs from the reference by that of the gradient: the largest of all
+  std::int64_t elements = 0, compared = 0;  ///< of all results asked for; fewer are compared where a sample is
+  double relativeError = 0;  ///< L2 norm of what differs from the reference by that of the result: the largest of all
   std::optional<ErrorCode> refused{};  ///< of kFailed: nothing was computed, for this reason
 };
 
-/// Compares every element of every gradient (or a sample, and that the others were written) with the fp64 reference, and the runs with different thread counts bit by bit.
+/// Compares every element of every result (or a sample, and that the others were written) with the fp64 reference, and the runs with different thread counts bit by bit.
 VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request);
 
-/// The same for gradients computed by the caller: `run` reads and writes tensors of the problem on so many threads.
+/// The same for passes computed by the caller: `run` reads and writes tensors of the problem on so many threads.
 using PassRun = std::function<Status(const Tensors& tensors, int threads)>;
 VerifyOutcome verifyRuns(const VerifyRequest& request, const PassRun& run);
 

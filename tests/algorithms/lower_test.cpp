@@ -35,7 +35,7 @@ TEST_P(Lower, AnyLegalPlanEqualsTheReference) {
     const std::vector<float> dy = randomIntegers(random, yElements(p), summands),
                              x = randomIntegers(random, xElements(p), summands),
                              w = randomIntegers(random, wElements(p), summands);
-    const ReferenceGradients want = referenceGradients(p, PassMask{true, true, true}, dy, x, w);
+    const ReferenceResults want = referenceResults(p, PassMask{true, true, true}, dy, x, w);
     for (const Pass pass : {Pass::kDx, Pass::kDw, Pass::kDb}) {
       const auto choice = choosePlan(p, pass, machine, true);
       ASSERT_TRUE(choice.ok()) << choice.error().message;

@@ -78,7 +78,7 @@ TEST_F(CubeCoreTest, TasksBeginAnywhereAndBlocksGoToAnyLayout) {
   ASSERT_TRUE(core.ok());
   PassMask mask;
   mask.dx = true;
-  const auto want = referenceGradients(plainProblem(p_), mask, plain_[0], plain_[1], plain_[2]);
+  const auto want = referenceResults(plainProblem(p_), mask, plain_[0], plain_[1], plain_[2]);
   for (const Layout layout : {Layout::kNdc1hwc0, Layout::kNcdhw, Layout::kNdhwc}) {
     for (const DType type : {DType::kF16, DType::kF32, DType::kBf16}) {
       p_.formats[static_cast<std::size_t>(TensorId::kDx)] = TensorFormat{type, layout, {}};
@@ -126,7 +126,7 @@ TEST_F(CubeCoreTest, PartsOfDwAddUp) {
   }
   PassMask mask;
   mask.dw = true;
-  const auto want = referenceGradients(plainProblem(p_), mask, plain_[0], plain_[1], plain_[2]);
+  const auto want = referenceResults(plainProblem(p_), mask, plain_[0], plain_[1], plain_[2]);
   const auto got = decodeTensor(p_, TensorId::kDw, memory_[static_cast<std::size_t>(TensorId::kDw)].data()).plain;
   for (std::size_t i = 0; i < got.size(); ++i) ASSERT_EQ(got[i], want.dw[i]) << i;
 }

@@ -79,7 +79,7 @@ std::string difference(const Problem& p, Pass pass, const Machine& machine, cons
   if (!report.ok()) return report.error().message;
   PassMask mask;
   (pass == Pass::kDx ? mask.dx : mask.dw) = true;
-  const ReferenceGradients want = referenceGradients(plainProblem(p), mask, d.dy, d.x, d.w);
+  const ReferenceResults want = referenceResults(plainProblem(p), mask, d.dy, d.x, d.w);
   const std::vector<double>& values = pass == Pass::kDx ? want.dx : want.dw;
   const DecodedTensor got = decodeTensor(p, t, result.data());
   if (got.dirtyPadding >= 0) return "padding " + std::to_string(got.dirtyPadding) + " is not zero";

@@ -14,7 +14,7 @@ LAYER = "--input 1,16,8,8 --weight 16,16,3,3 --padding 1 --layout ncdhw".split()
 CHIP = "--input 1,16,8,8 --weight 16,16,3,3 --padding 1 --dtype f16 --soc ascend910b2".split()
 BEFORE = "of before"  # what results hold until they are replaced
 
-EXPLORE = ["explore", *CHIP, "--gradients", "dx", "--vary", "cores=2..8", "--threads", "2"]
+EXPLORE = ["explore", *CHIP, "--passes", "dx", "--vary", "cores=2..8", "--threads", "2"]
 
 
 @dataclasses.dataclass
@@ -34,7 +34,7 @@ class Command:
 
 def commands():
     store = {"CUBEJIT_DB": "records.db", "CUBEJIT_TUNE": "use"}
-    tune = ["tune", *LAYER, "--gradients", "dx", "--trials", "3", "--trial-timeout", "3s", "--progress", "none", "--json", "--db",
+    tune = ["tune", *LAYER, "--passes", "dx", "--trials", "3", "--trial-timeout", "3s", "--progress", "none", "--json", "--db",
             "records.db"]
     logs = {"CUBEJIT_VERBOSE": "all", "CUBEJIT_VERBOSE_FILE": "log.txt", "CUBEJIT_DUMP": "all", "CUBEJIT_DUMP_DIR": "dumps",
             "CUBEJIT_JIT_PROFILE": "perfmap", "CUBEJIT_JIT_DIR": "."}
@@ -50,14 +50,14 @@ def commands():
                                  "page.svg"], ["dx.npy", "page.svg"]),
         Command("pack", ["pack", *LAYER, "--dtype", "f16", "--tensor", "w", "--in", "w.npy", "--out", "packed.npy"], ["packed.npy"]),
         Command("pack, raw", ["pack", *LAYER, "--dtype", "f16", "--tensor", "w", "--in", "w.npy", "--out", "packed.raw"], ["packed.raw"]),
-        Command("tiling", ["tiling", *CHIP, "--gradients", "dx", "--raw", "tiling.bin"], ["tiling.bin"], prints=True),
+        Command("tiling", ["tiling", *CHIP, "--passes", "dx", "--raw", "tiling.bin"], ["tiling.bin"], prints=True),
         Command("explore", [*EXPLORE, "--report", "explore.html"], ["explore.html"], prints=True),
         Command("explore, kept", [*EXPLORE, "--out", "points.jsonl"], grows="points.jsonl"),
-        Command("dump", ["dump", *LAYER, "--gradients", "dx", "--emit", "all", "-o", "out"], ["out/*"]),
-        Command("dump, chip", ["dump", *CHIP, "--gradients", "dw", "--emit", "plan,tile,asm,html", "-o", "out"], ["out/*"]),
-        Command("plan, pinned", ["plan", *LAYER, "--gradients", "dx,dw", "--pin", "pins.jsonl"], grows="pins.jsonl"),
-        Command("plan, tuned", ["plan", *LAYER, "--gradients", "dx"], environment=store),
-        Command("plan, explained", ["plan", *LAYER, "--gradients", "dx", "--explain"]),
+        Command("dump", ["dump", *LAYER, "--passes", "dx", "--emit", "all", "-o", "out"], ["out/*"]),
+        Command("dump, chip", ["dump", *CHIP, "--passes", "dw", "--emit", "plan,tile,asm,html", "-o", "out"], ["out/*"]),
+        Command("plan, pinned", ["plan", *LAYER, "--passes", "dx,dw", "--pin", "pins.jsonl"], grows="pins.jsonl"),
+        Command("plan, tuned", ["plan", *LAYER, "--passes", "dx"], environment=store),
+        Command("plan, explained", ["plan", *LAYER, "--passes", "dx", "--explain"]),
         Command("db list", ["db", "list", "--db", "records.db"], prints=True),
         Command("db export", ["db", "export", "--db", "records.db"], prints=True),
         Command("db import", ["db", "import", "others.jsonl", "--db", "records.db"]),
@@ -65,12 +65,12 @@ def commands():
         Command("db verify", ["db", "verify", "--db", "records.db"], prints=True),
         Command("verify", ["verify", *LAYER, "--threads", "1,2"], prints=True),
         Command("verify, suite", ["verify", "--suite", "suite.jsonl"], prints=True),
-        Command("plan, given", ["plan", *CHIP, "--gradients", "dx,dw", "--plan", "plans.jsonl"], prints=True),
+        Command("plan, given", ["plan", *CHIP, "--passes", "dx,dw", "--plan", "plans.jsonl"], prints=True),
         Command("bench", ["bench", *LAYER, "--min-seconds", "0.01", "--min-samples", "3"]),
         Command("tune", tune, tunes=True),
         Command("tune, worker", tune, tunes=True, child=True, seconds=60),
         Command("tune, report", [*tune, "--report", "tuned.html"], ["tuned.html"], tunes=True),
-        Command("tune, chip", ["tune", *CHIP, "--gradients", "dx", "--trials", "3", "--progress", "none", "--json", "--db", "records.db"],
+        Command("tune, chip", ["tune", *CHIP, "--passes", "dx", "--trials", "3", "--progress", "none", "--json", "--db", "records.db"],
                 tunes=True),
     ]
 
@@ -108,18 +108,18 @@ class Scenes:
         for name, shape in (("dy", (1, 16, 8, 8)), ("x", (1, 16, 8, 8)), ("w", (16, 16, 3, 3))):
             count = shape[0] * shape[1] * shape[2] * shape[3]
             npy(t / f"{name}.npy", shape, [drawn.randint(-8, 8) for _ in range(count)])
-        tune = ["tune", "--gradients", "dx", "--trials", "3", "--progress", "none"]
+        tune = ["tune", "--passes", "dx", "--trials", "3", "--progress", "none"]
         for store, layer in (("records.db", LAYER), ("others.db", ["--input", "1,8,6,6", "--weight", "8,8,3,3"])):
             made = self.run(t, [*tune, *layer, "--db", store])
             assert made.returncode == 0, made.stderr
         (t / "others.jsonl").write_text(self.run(t, ["db", "export", "--db", "others.db"]).stdout)
-        pinned = self.run(t, ["plan", "--input", "1,8,6,6", "--weight", "8,8,3,3", "--gradients", "dx", "--pin", "pins.jsonl"])
+        pinned = self.run(t, ["plan", "--input", "1,8,6,6", "--weight", "8,8,3,3", "--passes", "dx", "--pin", "pins.jsonl"])
         assert pinned.returncode == 0 and (t / "others.jsonl").stat().st_size > 0, pinned.stderr
-        dumped = self.run(t, ["dump", *LAYER, "--gradients", "dx", "--emit", "plan", "-o", "out"])
+        dumped = self.run(t, ["dump", *LAYER, "--passes", "dx", "--emit", "plan", "-o", "out"])
         assert dumped.returncode == 0, dumped.stderr
         for name in sorted({r for c in commands() for r in c.results if "*" not in r}):
             (t / name).write_text(BEFORE)
-        plans = [self.run(t, ["plan", *CHIP, "--gradients", g, "--json"]).stdout for g in ("dx", "dw")]
+        plans = [self.run(t, ["plan", *CHIP, "--passes", g, "--json"]).stdout for g in ("dx", "dw")]
         (t / "plans.jsonl").write_text(plans[0] + "\n" * 10000 + plans[1])  # longer than a read
         problem = {"rank": 2, "n": 1, "ci": 4, "co": 4, "groups": 1, "input": [1, 6, 6], "output": [1, 6, 6], "kernel": [1, 3, 3],
                    "stride": [1, 1, 1], "pad": [0, 0, 1, 1, 1, 1], "dilation": [1, 1, 1]}

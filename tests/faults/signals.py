@@ -17,7 +17,7 @@ import time
 from scene import LAYER, environment
 
 KILL, STOP, CONT, TERM = signal.SIGKILL, signal.SIGSTOP, signal.SIGCONT, signal.SIGTERM
-WORDS = ["tune", *LAYER, "--gradients", "dx", "--trials", "12", "--trial-timeout", "1s", "--db", "records.db"]
+WORDS = ["tune", *LAYER, "--passes", "dx", "--trials", "12", "--trial-timeout", "1s", "--db", "records.db"]
 SECONDS = 60     # a command that takes longer hangs
 ORPHANED = 5     # seconds that what is left may take to end
 

@@ -288,7 +288,7 @@ TEST(Golden, PinnedPlansComputeTheReference) {
     const std::vector<float> dy = randomIntegers(random, yElements(p), 1000),
                              x = randomIntegers(random, xElements(p), 1000),
                              w = randomIntegers(random, wElements(p), 1000);
-    const ReferenceGradients want = referenceGradients(p, PassMask{true, true, true}, dy, x, w);
+    const ReferenceResults want = referenceResults(p, PassMask{true, true, true}, dy, x, w);
     const Pass g = c.plan.pass;
     const std::vector<double>& right = g == Pass::kDx ? want.dx : g == Pass::kDw ? want.dw : want.db;
     for (const IsaLevel level : kLevels) {

@@ -49,11 +49,11 @@ sweep() {
     if [[ $(find . | sort) != "$whole" ]]; then fail "allocation $one: cubejit $* left other files: $(find . | sort | head -c 300)"; fi
   done
 }
-sweep 100 plan "${layer[@]}" --gradients dx
-sweep 100 plan "${layer[@]}" --gradients dw --soc 910b --json
+sweep 100 plan "${layer[@]}" --passes dx
+sweep 100 plan "${layer[@]}" --passes dw --soc 910b --json
 sweep 100 verify "${layer[@]}"
-sweep 100 dump "${layer[@]}" --gradients dx --emit problem,plan -o planned
-sweep 100 dump "${layer[@]}" --gradients dx --emit problem,plan,tile,vector,bin,c-header -o dumped
+sweep 100 dump "${layer[@]}" --passes dx --emit problem,plan -o planned
+sweep 100 dump "${layer[@]}" --passes dx --emit problem,plan,tile,vector,bin,c-header -o dumped
 
 # A point for which there was no memory is not one without a plan: it is not kept, or every later run would believe it.
 points=(explore "${layer[@]}" --passes dw --dtype f16 --soc ascend910b2 --vary cores=8..9 --threads 2 --out points.jsonl)
@@ -111,11 +111,11 @@ for file in --trace --timeline; do
 done
 nearly_full 1 run "${layer[@]}" "${chip[@]}" >out 2>err
 names_file $? dx.npy "run --out on a full disk"
-nearly_full 1 dump "${layer[@]}" --gradients dx --emit tile,vector -o full >out 2>err
+nearly_full 1 dump "${layer[@]}" --passes dx --emit tile,vector -o full >out 2>err
 names_file $? full/ "dump on a full disk"
 if [[ -n $(ls -A full 2>/dev/null) ]]; then fail "a dump that failed left files"; fi
 
-tune=(tune "${layer[@]}" --gradients dx --trials 2 --db store.db --progress none)
+tune=(tune "${layer[@]}" --passes dx --trials 2 --db store.db --progress none)
 "$cubejit" "${tune[@]}" >out 2>err || fail "tune: $(head -c 300 err)"
 before=$("$cubejit" db export --db store.db | wc -l)
 nearly_full 1 "${tune[@]}" --seed 2 --strategy random --report report.html >out 2>err

@@ -75,7 +75,7 @@ class Campaign:
         if kind in data.TINY and (hf32 or "avx512_bf16" in text or (not chip and "avx512_bf16" in self.sessions.isas
                                                                     and "isa" not in text)):
             kind = "whole"  # HF32 rounds them away, and dot products of bf16 count them as zero
-        forwards = not options.get("behind", True) or "y" in options.get("gradients", ())
+        forwards = not options.get("behind", True) or "y" in options.get("passes", ())
         if kind in data.TINY and "post" in options and options["post"].activation and not forwards:
             kind = "whole"  # a quarter of a denormal is no number: sums of those are rounded
         return kind, chip or "--algorithm" in text, chip and kind == "special"

@@ -25,7 +25,7 @@ class Refused(Exception):
 
 def usual():
     """plans: of which session any legal plan may be taken, None for the one that is chosen."""
-    return {"layout": {}, "dtype": {}, "flags": [], "gradients": ("dx", "dw", "db"), "plans": None, "post": post.Post(),
+    return {"layout": {}, "dtype": {}, "flags": [], "passes": ("dx", "dw", "db"), "plans": None, "post": post.Post(),
             "dirty": False}
 
 
@@ -35,7 +35,7 @@ def degenerate_options(isas, backends):
             lies = {"layout": dict.fromkeys(("dy", "x", "dx", "y"), layout), "dtype": dict.fromkeys(NAMES, dtype), "dirty": True}
             yield {**usual(), **lies}
             yield {**usual(), **lies, "post": post.Post(activation="leaky_relu:0.25")}
-            yield {**usual(), **lies, "gradients": ("y",), "post": post.Post(True, True, "leaky_relu:0")}
+            yield {**usual(), **lies, "passes": ("y",), "post": post.Post(True, True, "leaky_relu:0")}
     for flags in (*(["--isa", isa] for isa in isas), *(["--backend", b] for b in backends), ["--threads", "3"],
                   *(["--algorithm", a] for a in ALGORITHMS[1:4]), ["--algorithm", "winograd", "--math", "relaxed"],
                   ["--math", "relaxed"]):
@@ -71,11 +71,11 @@ def random_options(random, isas, backends, chip):
         flags += ["--algorithm", algorithm] if algorithm else []
         flags += ["--math", "relaxed"] if algorithm == "winograd" or random.random() < 0.1 else []
     options["flags"] = flags
-    options["gradients"] = random.choice([("dx", "dw", "db")] * 3 + [("y",)] * 3 + [("dx",), ("dw",), ("db",), ("dx", "db")])
+    options["passes"] = random.choice([("dx", "dw", "db")] * 3 + [("y",)] * 3 + [("dx",), ("dw",), ("db",), ("dx", "db")])
     options["dirty"] = not chip and random.random() < 0.7  # a cube multiplies what fills blocks up
-    if not chip and "relaxed" not in flags and (options["gradients"] == ("y",) or random.random() < 0.3):
+    if not chip and "relaxed" not in flags and (options["passes"] == ("y",) or random.random() < 0.3):
         options["post"] = post.draw(random)
-    if options["gradients"] != ("y",):
+    if options["passes"] != ("y",):
         options["post"] = post.Post(activation=options["post"].activation)
         for of in ("layout", "dtype"):  # y lies as dy does
             options[of]["y"] = options[of]["dy"]
@@ -113,8 +113,8 @@ def run(random, c, kind, dice, command, sessions, options):
     lies = {**orders, "b": "ncdhw", "z": orders["y"]}
     inputs = ("dy", "x", "w", "y", "b", "z")
     values = data.operands(dice, kind, [shapes[n] for n in inputs], [types[n] for n in inputs])
-    ops, forward = options["post"], "y" in options["gradients"]
-    read = [n for n in inputs[:3] if any(n in READ[g] for g in options["gradients"])]
+    ops, forward = options["post"], "y" in options["passes"]
+    read = [n for n in inputs[:3] if any(n in READ[g] for g in options["passes"])]
     read += [n for n, there in (("y", ops.activation and not forward), ("b", ops.bias), ("z", ops.add)) if there]
     did = ("with NaN between channels, " if options["dirty"] else "") + "cubejit run " + " ".join(words) + "".join(f" --in {n}={n}.npy" for n in read)
     with tempfile.TemporaryDirectory() as folder:
@@ -126,18 +126,18 @@ def run(random, c, kind, dice, command, sessions, options):
             stored = array.astype(numpy.float32) if random.random() < 0.2 else data.operand(array, types[name], random)
             numpy.save(f"{folder}/{name}.npy", numpy.ascontiguousarray(layouts.into(stored, lies[name], types[name], options["dirty"])))
             line += ["--in", f"{name}={folder}/{name}.npy"]
-        for name in options["gradients"]:
+        for name in options["passes"]:
             line += ["--out", f"{name}={folder}/{name}.npy"]
         chosen = []
         if options["plans"]:
             session = sessions.of(options["plans"])
-            chosen = [random.choice(plans.legal(c, orders, types, g, session)) for g in ("dx", "dw", "y") if g in options["gradients"]]
+            chosen = [random.choice(plans.legal(c, orders, types, g, session)) for g in ("dx", "dw", "y") if g in options["passes"]]
             with open(f"{folder}/plans.jsonl", "w", encoding="ascii") as file:
                 file.write("".join(plan + "\n" for plan in chosen))
         if chosen:
             line += ["--plan", f"{folder}/plans.jsonl"]
             did += f" --plan (a file of {chosen})"
-        did += "".join(f" --out {n}={n}.npy" for n in options["gradients"])
+        did += "".join(f" --out {n}={n}.npy" for n in options["passes"])
         ended = subprocess.run(line, capture_output=True, text=True, env={**os.environ, "CUBEJIT_TUNE": "off"}, timeout=300)
         if ended.returncode != 0:
             message = ended.stderr.strip()
@@ -146,7 +146,7 @@ def run(random, c, kind, dice, command, sessions, options):
             raise Refused(message)
         found = []
         for name in ("dx", "dw", "db", "y"):
-            if name not in options["gradients"]:
+            if name not in options["passes"]:
                 found.append(None)
                 continue
             array = numpy.load(f"{folder}/{name}.npy")

@@ -168,7 +168,7 @@ sys.exit(ended.returncode)
             os.chmod(command, stat.S_IRWXU)
             lies = dict.fromkeys(("dy", "x", "dx", "y"), "ndc1hwc0")
             for passes, ops in ((("dx", "dw", "db"), post.Post()), (("y",), post.Post(True, True, "relu"))):
-                options = {**command_face.usual(), "layout": lies, "gradients": passes, "post": ops, "dirty": True}
+                options = {**command_face.usual(), "layout": lies, "passes": passes, "post": ops, "dirty": True}
                 for name, words in ((os.environ["CUBEJIT"], "^$"), (command, "wrong")):
                     self.campaign.command = name
                     self.assertRegex("\n".join(self.faults("command", "whole", options, count=2)), words)

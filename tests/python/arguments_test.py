@@ -2,7 +2,9 @@
 """Asks: is an argument of the wrong kind, or a number out of range, told by its name, with what was given and what would be right, at every entry?"""
 
 import re
+import tempfile
 import unittest
+import warnings
 
 try:
     import numpy
@@ -66,7 +68,7 @@ class Arguments(unittest.TestCase):
                 cubejit.Session(**{name: value})
         session = cubejit.Session()
         self.refused(r"^problem = \(1, 2\) \(tuple\) must be a Problem", session.plan, (1, 2), "dx")
-        self.refused(r"^gradients = 'dx' \(str\) must be a list, each a string", session.compile, PROBLEM, "dx")
+        self.refused(r"^passes = 'dx' \(str\) must be a list, each a string", session.compile, PROBLEM, "dx")
 
     def test_several_are_told_at_once(self):
         with self.assertRaises(TypeError) as caught:
@@ -74,12 +76,12 @@ class Arguments(unittest.TestCase):
         self.assertEqual([line.split(" ")[0] for line in str(caught.exception).splitlines()], ["stride", "groups"])
 
     def test_plan_dump_and_tune(self):
-        self.each(cubejit.plan, PROBLEM, values={"gradient": [(1, "a string")], "explain": [("yes", "True or False")]})
+        self.each(cubejit.plan, PROBLEM, values={"pass_": [(1, "a string")], "explain": [("yes", "True or False")]})
         self.refused(r"^problem = 'p' \(str\) must be a Problem", cubejit.plan, "p")
-        for gradients in ("dx", 5, [1]):
-            self.refused(r"^gradients = ", cubejit.plan_call, PROBLEM, gradients)
-            self.refused(r"^gradients = ", cubejit.dump, PROBLEM, "/nowhere", gradients)
-        self.refused(r"^gradients = 'dx'", cubejit.tune, PROBLEM, "dx")
+        for passes in ("dx", 5, [1]):
+            self.refused(r"^passes = ", cubejit.plan_call, PROBLEM, passes)
+            self.refused(r"^passes = ", cubejit.dump, PROBLEM, "/nowhere", passes)
+        self.refused(r"^passes = 'dx'", cubejit.tune, PROBLEM, "dx")
         self.refused(r"^seconds = '2' \(str\) must be a number", cubejit.tune, PROBLEM, seconds="2")
         for seconds in (0, -1, float("nan"), float("inf")):
             with self.assertRaisesRegex(cubejit.InvalidProblem, "seconds = "):
@@ -93,12 +95,32 @@ class Arguments(unittest.TestCase):
         self.refused(r"^Problem\(\) takes 2 arguments without a name; it was given 3$", make, (1, 2, 5), (3, 2, 3), 1)
         self.refused(r"^Problem\(\) was given 'x' twice$", make, (1, 2, 5), (3, 2, 3), x=(1, 2, 5))
         self.refused(r"^Problem\(\) lacks its argument 'x'\nProblem\(\) lacks its argument 'w'$", make)
-        self.refused(r"^compile\(\) has no argument 'gradient'; the nearest is gradients; .*\ncompile\(\) lacks its argument 'gradients'$",
-                     session.compile, PROBLEM, gradient="dx")
-        for call, wrong in ((session.plan, {"gradient": "dx", "explan": True}), (session.report, {"traces": True}),
-                            (session.plan_call, {"gradients": ["dx"], "problems": 1}), (session.dump, {"directory": "/nowhere", "stage": "all"})):
+        self.refused(r"^compile\(\) has no argument 'pass_'; the nearest is passes; .*\ncompile\(\) lacks its argument 'passes'$",
+                     session.compile, PROBLEM, pass_="dx")
+        for call, wrong in ((session.plan, {"pass_": "dx", "explan": True}), (session.report, {"traces": True}),
+                            (session.plan_call, {"passes": ["dx"], "problems": 1}), (session.dump, {"directory": "/nowhere", "stage": "all"})):
             name = list(wrong)[-1]
             self.refused(rf"^{call.__name__}\(\) has no argument '{name}'; the nearest is ", call, PROBLEM, **wrong)
+
+    def test_old_names_of_arguments_are_taken_and_warned_of(self):
+        session, chip = cubejit.Session(), cubejit.Session(machine="toy")
+        with tempfile.TemporaryDirectory() as folder:
+            for call, args, old, now, value in (
+                    (cubejit.plan, [], "gradient", "pass_", "dw"), (session.plan, [], "gradient", "pass_", "dw"),
+                    (cubejit.plan_call, [], "gradients", "passes", ["dw"]), (session.plan_call, [], "gradients", "passes", ["dw"]),
+                    (cubejit.dump, [folder], "gradients", "passes", ["dw"]), (session.dump, [folder], "gradients", "passes", ["dw"]),
+                    (session.compile, [], "gradients", "passes", ["dw"]), (chip.report, [], "gradient", "pass_", "dw")):
+                with self.subTest(call=call, old=old):
+                    problem = cubejit.Problem((1, 2, 5), (3, 2, 3), dtype="f16") if call == chip.report else PROBLEM
+                    expected = call(problem, *args, **{now: value})
+                    with self.assertWarnsRegex(DeprecationWarning, rf"^{call.__name__}\({old}=\) is called {now}= now$") as caught:
+                        self.assertEqual(call(problem, *args, **{old: value}), expected)
+                    self.assertEqual(caught.filename, __file__)
+                    with self.assertRaisesRegex(TypeError, old):
+                        call(problem, *args, **{now: value, old: value})
+                    with warnings.catch_warnings():
+                        warnings.simplefilter("error")
+                        self.assertRaises(DeprecationWarning, call, problem, *args, **{old: value})
 
     def test_words_of_arguments(self):
         for call in (lambda **a: cubejit.conv(X, W, **a), lambda **a: cubejit.conv_backward(DY, X, W, **a)):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Decides that a comparison with peers is reported as it was measured: the best rate of each side, ratios, geometric means."""
+import json
 import pathlib
 import re
 import sys
@@ -7,11 +8,12 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
 
+import cubejit_command
 import peers_report
 
 
-def record(peer, name, layout, gflops, gradient="dx", **more):
-    found = dict({"peer": peer, "name": name, "gradient": gradient, "layout": layout, "flops": 1e9, "bytes": 1e7}, **more)
+def record(peer, name, layout, gflops, pass_="dx", **more):
+    found = dict({"peer": peer, "name": name, "pass": pass_, "layout": layout, "flops": 1e9, "bytes": 1e7}, **more)
     return dict(found, gflops=gflops) if gflops else dict(found, error="refused")
 
 
@@ -81,6 +83,11 @@ class PeersReport(unittest.TestCase):
         self.assertNotIn("a<b", page)
         self.assertEqual(page.count("<circle"), 4)
         self.assertIn("(ours 9.00x)", page)
+
+    def test_a_comparison_of_an_earlier_version_is_read(self):
+        old = json.dumps(DOCUMENT).replace('"pass":', '"gradient":')
+        self.assertIn('"gradient":', old)
+        self.assertEqual(cubejit_command.read(old), DOCUMENT)
 
     def test_a_peer_that_refused_everything_is_listed_without_numbers(self):
         refused = dict(DOCUMENT, records=[record("cubejit", "c", "ndhwc", 80), record("torch 1", "c", "ndhwc", None)])

@@ -40,13 +40,13 @@ class EmulatedMachines(unittest.TestCase):
     def test_reports_count_what_a_core_does(self):
         problem = cubejit.Problem((1, 20, 10, 10), (24, 20, 3, 3), padding=1, dtype="f16")
         session = cubejit.Session(machine="ascend910b2")
-        for gradient in ("dx", "dw", "db"):
-            report = session.report(problem, gradient, trace=True)
+        for name in ("dx", "dw", "db"):
+            report = session.report(problem, name, trace=True)
             self.assertEqual((report["machine"], len(report["cores"]), report["events_dropped"]), ("ascend910b2", 24, 0))
             self.assertGreater(report["predicted_cycles"], 0)
             self.assertEqual(report["total"]["instructions"], sum(core["instructions"] for core in report["cores"]))
             self.assertEqual(report["total"]["instructions"], len(report["events"]))
-            fast = cubejit.Session(machine="ascend910b2", forward_copies=True).report(problem, gradient)
+            fast = cubejit.Session(machine="ascend910b2", forward_copies=True).report(problem, name)
             self.assertEqual(fast["total"], report["total"])
         self.assertGreater(session.plan(problem, "dw")["plan"]["base_m"], 0)
         with tempfile.TemporaryDirectory() as folder:
@@ -73,7 +73,7 @@ class Planning(unittest.TestCase):
 
     def test_a_plan_is_a_dict(self):
         report = cubejit.plan(PROBLEM, "dw", explain=True)
-        self.assertEqual((report["plan"]["algorithm"], report["plan"]["gradient"], report["source"]), ("direct", "dw", "model"))
+        self.assertEqual((report["plan"]["algorithm"], report["plan"]["pass"], report["source"]), ("direct", "dw", "model"))
         self.assertGreater(report["predicted_cycles"], 0)
         legal = [c for c in report["candidates"] if not c["refused_by"]]
         self.assertLessEqual(legal[0]["predicted_cycles"], legal[-1]["predicted_cycles"])
@@ -85,7 +85,7 @@ class Planning(unittest.TestCase):
         session = cubejit.Session(threads=2)
         call = cubejit.plan_call(half, session=session)
         self.assertEqual(list(call["plans"]), ["y", "dx", "dw", "db"])
-        self.assertEqual(call["plans"]["dw"]["gradient"], "dw")
+        self.assertEqual(call["plans"]["dw"]["pass"], "dw")
         self.assertLessEqual(set(call["converted"]), {"x", "w", "dy"})
         self.assertGreater(call["workspace_bytes"], 0)
         self.assertEqual(session.statistics()["misses"], 0)
@@ -122,7 +122,7 @@ class Planning(unittest.TestCase):
     def test_formats_of_single_tensors(self):
         blocked = cubejit.Problem((1, 32, 4, 8, 8), (32, 32, 1, 3, 3), padding=[0, 1, 1], dtype="bf16", layout="ndc1hwc0",
                                   formats={"dw": ("f32", "fractal_z_3d")})
-        self.assertEqual(cubejit.plan(blocked, "dw")["plan"]["gradient"], "dw")
+        self.assertEqual(cubejit.plan(blocked, "dw")["plan"]["pass"], "dw")
 
     def test_wrong_words(self):
         for words, call in (("unknown pass 'dz'; the nearest is dx; there are y, dx, dw, db", lambda: cubejit.plan(PROBLEM, "dz")),

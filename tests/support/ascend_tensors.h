@@ -65,7 +65,7 @@ struct AscendCase {
     forEachElement(p, id, [&](std::size_t from, std::size_t to) { memory[to] = plain[from]; });
     return memory;
   }
-  ReferenceGradients reference() const { return referenceGradients(problem, PassMask{true, true, false}, dy, x, w); }
+  ReferenceResults reference() const { return referenceResults(problem, PassMask{true, true, false}, dy, x, w); }
 };
 
 }  // namespace cubejit

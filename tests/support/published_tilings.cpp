@@ -69,7 +69,7 @@ Result<PublishedTiling> rowOf(const std::string& line, const Machine& machine) {
   CUBEJIT_TRY(problem, problemFromJson(json.at("problem").dump()));
   row.problem = problem;
   row.problem.dtype = DType::kF16;
-  row.pass = json.at("gradient") == "dx" ? Pass::kDx : Pass::kDw;
+  row.pass = json.at("pass") == "dx" ? Pass::kDx : Pass::kDw;
   const Status filled =
       row.pass == Pass::kDx ? fillInput(row, json.at("tiling"), machine) : fillFilter(row, json.at("tiling"), machine);
   if (!filled.ok()) return filled.error();

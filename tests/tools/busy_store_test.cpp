@@ -38,7 +38,7 @@ class BusyStore : public ::testing::Test {
   }
   ScratchFolder folder_{"busy"};
   const std::string tune_ =
-      "tune --input 2,16,12,12 --weight 16,16,3,3 --padding 1 --gradients dx --trials 3 --progress none";
+      "tune --input 2,16,12,12 --weight 16,16,3,3 --padding 1 --passes dx --trials 3 --progress none";
 };
 
 TEST_F(BusyStore, TakesTheRecordsLater) {

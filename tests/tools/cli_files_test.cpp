@@ -26,14 +26,14 @@ using ::testing::Not;
 
 const std::string kSmall = "--input 1,4,6 --weight 3,4,3 --padding 1";
 const std::string kChip = "--input 1,16,8,8 --weight 16,16,3,3 --padding 1 --dtype f16";
-const std::string kExplored = "explore " + kChip + " --soc ascend910b2 --vary cores=2,4 --gradients dx";
+const std::string kExplored = "explore " + kChip + " --soc ascend910b2 --vary cores=2,4 --passes dx";
 
 // Command lines that read text from a file, without its name.
 const std::vector<std::string> kReaders = {
     "verify " + kSmall + " --plan ",
     "plan --problem ",
     "verify --suite ",
-    "plan " + kSmall + " --gradients dx --pin ",
+    "plan " + kSmall + " --passes dx --pin ",
     "plan " + kChip + " --soc ./",
     "explore " + kChip + " --vary cores=2,4 --machine ./",
     kExplored + " --energy ",
@@ -109,11 +109,11 @@ TEST_F(Cli, FilesThatMayNotGrowAreErrorsAndLeaveNothingHalf) {
            "run " + layer + " --in dy=dy.npy --in w=w.npy --out dx=dx.npy",
            "pack " + layer + " --tensor dy --in dy.npy --out packed.npy",
            "pack " + layer + " --tensor dy --in dy.npy --out packed.raw",
-           "dump " + layer + " --gradients dx --emit tile,asm,html -o out", kExplored + " --out points.jsonl",
-           kExplored + " --report page.html", "plan " + layer + " --gradients dx --pin pins",
-           "tiling " + kChip + " --soc ascend910b2 --gradients dw --raw tiling.bin", "db list --db records.db",
+           "dump " + layer + " --passes dx --emit tile,asm,html -o out", kExplored + " --out points.jsonl",
+           kExplored + " --report page.html", "plan " + layer + " --passes dx --pin pins",
+           "tiling " + kChip + " --soc ascend910b2 --passes dw --raw tiling.bin", "db list --db records.db",
            "db import --db other.db records.jsonl",
-           "tune " + layer + " --gradients dx --trials 1 --progress none --db tune.db"}) {
+           "tune " + layer + " --passes dx --trials 1 --progress none --db tune.db"}) {
     SCOPED_TRACE(command);
     write("w.npy", npy("(16, 16, 3, 3)", std::vector<float>(2304)));
     const Outcome o = run(command, "", "ulimit -f 2 &&");
@@ -123,7 +123,7 @@ TEST_F(Cli, FilesThatMayNotGrowAreErrorsAndLeaveNothingHalf) {
   }
   for (const std::string& command :
        std::vector<std::string>{"run " + layer + " --in dy=dy.npy --in w=w.npy --out dx=dx.npy",
-                                "plan " + layer + " --gradients dx --pin pins", kExplored + " --out points.jsonl"}) {
+                                "plan " + layer + " --passes dx --pin pins", kExplored + " --out points.jsonl"}) {
     const Outcome o = run(command, "", "ulimit -f 2 &&");
     EXPECT_EQ(o.code, 5) << command;
     EXPECT_THAT(o.err, HasSubstr("File too large")) << command;
@@ -131,7 +131,7 @@ TEST_F(Cli, FilesThatMayNotGrowAreErrorsAndLeaveNothingHalf) {
 }
 
 TEST_F(Cli, PlansThatAreGivenAreThoseOfEveryPassThatIsAsked) {
-  const Json plan = Json::parse(run("plan " + kSmall + " --gradients dx --json --algorithm direct").out).at("plan");
+  const Json plan = Json::parse(run("plan " + kSmall + " --passes dx --json --algorithm direct").out).at("plan");
   write("dx.json", plan.dump() + "\n");
   write("empty.json", "");
   for (const std::string command : {"verify ", "bench ", "plan ", "dump -o out "}) {
@@ -161,7 +161,7 @@ TEST_F(Cli, PlansThatAreGivenAreThoseOfEveryPassThatIsAsked) {
 }
 
 TEST_F(Cli, KeysThatAreThereTwiceAreNamed) {
-  write("plan.json", R"({"version":2,"version":2,"gradient":"dx","algorithm":"direct"})");
+  write("plan.json", R"({"version":2,"version":2,"pass":"dx","algorithm":"direct"})");
   refused(2, "verify " + kSmall + " --passes dx --plan plan.json",
           {"plan.json:1: the plan has the key 'version' twice"});
   write("chip.json", R"({"name":"a","cores":2,"rates":{"ddr_read":1,"ddr_read":2}})");

@@ -58,11 +58,18 @@ TEST_F(Cli, TargetsPlanAndVersionsAreData) {
   EXPECT_EQ(run("verify --help").code, 0);
 }
 
+// Up to version 0.2.0 the flag was --gradients, as Python's argument was.
+TEST_F(Cli, PassesAreReadByTheirOldFlag) {
+  const Outcome now = run(std::string("plan ") + kSmall + " --passes dw --json");
+  EXPECT_EQ(now.code, 0) << now.err;
+  EXPECT_EQ(lines(now.out).size(), 2U);
+  EXPECT_EQ(run(std::string("plan ") + kSmall + " --gradients dw --json").out, now.out);
+}
+
 TEST_F(Cli, PlansFollowTheThreads) {
   std::vector<std::string> plans;
   for (const std::string threads : {"1", "2", "8"}) {
-    const std::string ask =
-        "plan --input 8,16,64,64 --weight 16,16,3,3 --padding 1 --gradients dw --threads " + threads;
+    const std::string ask = "plan --input 8,16,64,64 --weight 16,16,3,3 --padding 1 --passes dw --threads " + threads;
     EXPECT_THAT(run(ask).out, HasSubstr("(" + threads + " cores)"));
     plans.push_back(lines(run(ask + " --json").out).at(0).at("plan").dump());
   }
@@ -71,24 +78,24 @@ TEST_F(Cli, PlansFollowTheThreads) {
 }
 
 TEST_F(Cli, PlansFromOutsideGoThroughTheSameCheck) {
-  const Outcome o = run(std::string("plan ") + kSmall + " --gradients dx --json");
+  const Outcome o = run(std::string("plan ") + kSmall + " --passes dx --json");
   ASSERT_EQ(o.code, 0) << o.err;
   Json plan = lines(o.out).at(0).at("plan");
   write("plan.json", plan.dump() + "\n");
-  EXPECT_EQ(run(std::string("verify ") + kSmall + " --gradients dx --plan plan.json").code, 0);
+  EXPECT_EQ(run(std::string("verify ") + kSmall + " --passes dx --plan plan.json").code, 0);
   plan["register_vectors"] = 1000;
   write("plan.json", plan.dump() + "\n");
   for (const std::string command : {"bench --json", "dump -o d"}) {
-    refused(3, command + " " + kSmall + " --gradients dx --plan plan.json", {"vector registers"});
+    refused(3, command + " " + kSmall + " --passes dx --plan plan.json", {"vector registers"});
   }
   const std::string deep = std::string(250000, '[') + std::string(250000, ']');
   write("plan.json", R"({"plan":{"version":)" + deep + "}}\n");
-  refused(2, std::string("verify ") + kSmall + " --gradients dx --plan plan.json", {"not a JSON object"});
+  refused(2, std::string("verify ") + kSmall + " --passes dx --plan plan.json", {"not a JSON object"});
 }
 
 TEST_F(Cli, ThreeSpellingsOfOneProblem) {
   const auto planOf = [&](const std::string& problem, const std::string& input = "") {
-    const Outcome o = run("plan " + problem + " --gradients dw --json", input);
+    const Outcome o = run("plan " + problem + " --passes dw --json", input);
     EXPECT_EQ(o.code, 0) << o.err;
     Json line = lines(o.out).at(0);
     line.erase("name");
@@ -109,7 +116,7 @@ TEST_F(Cli, ThreeSpellingsOfOneProblem) {
 
 TEST_F(Cli, DumpWritesTheStagesAskedFor) {
   Outcome o =
-      run(std::string("dump ") + kSmall + " --gradients dx --isa avx2 --emit plan,tile,vector,asm,bin -o out/deep");
+      run(std::string("dump ") + kSmall + " --passes dx --isa avx2 --emit plan,tile,vector,asm,bin -o out/deep");
   ASSERT_EQ(o.code, 0) << o.err;
   const fs::path folder = folder_ / o.out.substr(0, o.out.find('\n'));
   EXPECT_THAT(folder.filename().string(), AllOf(HasSubstr("dx_f32"), HasSubstr("avx2")));
@@ -124,7 +131,7 @@ TEST_F(Cli, DumpWritesTheStagesAskedFor) {
   EXPECT_FALSE(slurp(folder / "tile.txt").empty());
   EXPECT_TRUE(Json::accept(slurp(folder / "plan.json")));
   const std::string first = slurp(folder / "tile.txt");
-  EXPECT_EQ(run(std::string("dump ") + kSmall + " --gradients dx --isa avx2 --emit tile -o out/deep").code, 0)
+  EXPECT_EQ(run(std::string("dump ") + kSmall + " --passes dx --isa avx2 --emit tile -o out/deep").code, 0)
       << "twice is fine";
   EXPECT_EQ(slurp(folder / "tile.txt"), first);
   for (const auto& entry : fs::directory_iterator(folder)) {
@@ -154,7 +161,7 @@ TEST_F(Cli, RunComputesTheGradientsNamedByOut) {
                     " --in dy=dy.npy --in x=x.npy --in w=w.npy --out dx=dx.npy --out dw=dw.npy --out db=db.npy --json");
     ASSERT_EQ(o.code, 0) << o.err;
     EXPECT_EQ(lines(o.out).size(), 3U);
-    const ReferenceGradients want = referenceGradients(p, {true, true, true}, dy, x, w);
+    const ReferenceResults want = referenceResults(p, {true, true, true}, dy, x, w);
     const auto toFloat = [](const std::vector<double>& v) { return std::vector<float>(v.begin(), v.end()); };
     EXPECT_EQ(slurp(folder_ / "dx.npy"), npy(plain ? "(2,4,5,4,)" : "(2,5,4,4,)", toFloat(want.dx)));
     EXPECT_EQ(slurp(folder_ / "dw.npy"), npy("(6,2,3,3,)", toFloat(want.dw)));
@@ -205,7 +212,7 @@ TEST_F(Cli, VerifyOneSuiteAndFuzz) {
   o = run("verify --fuzz 5 --dtype f16 --layout any --json");
   EXPECT_EQ(o.code, 0) << o.err;
   EXPECT_THAT(o.out, AllOf(HasSubstr("--dtype f16"), Not(HasSubstr("f32")))) << "layouts are drawn, types are given";
-  o = run("verify --input 1,4,60 --weight 3,4,3 --gradients dx --max-macs 100 --json");
+  o = run("verify --input 1,4,60 --weight 3,4,3 --passes dx --max-macs 100 --json");
   EXPECT_EQ(o.code, 0) << o.err;
   EXPECT_THAT(o.out, AllOf(HasSubstr(R"("elements":240,"compared":16)"), HasSubstr("--max-macs 100")))
       << "a problem that was spelled out is sampled if that is asked for";
@@ -239,7 +246,7 @@ TEST_F(Cli, ALimitOfWorkspaceHoldsAndTheWorkspaceOfACallIsSaid) {
 }
 
 TEST_F(Cli, AProblemWhosePlanIsRefusedIsNoFailureOfTheComputation) {
-  const std::string problem = std::string(kSmall) + " --gradients dx";
+  const std::string problem = std::string(kSmall) + " --passes dx";
   const Outcome planned = run("plan " + problem + " --json --algorithm direct");
   ASSERT_EQ(planned.code, 0) << planned.err;
   const Json plan = Json::parse(planned.out).at("plan");
@@ -264,7 +271,7 @@ TEST_F(Cli, AProblemWhosePlanIsRefusedIsNoFailureOfTheComputation) {
   refused(2, "verify " + problem + " --plan plan.json", {"(it has no 'version')"});
   changed("winograd_tile", 4);
   const Outcome suite =
-      run("verify --suite /dev/stdin --gradients dx --plan plan.json",
+      run("verify --suite /dev/stdin --passes dx --plan plan.json",
           R"({"name":"row","n":1,"ci":4,"co":3,"input":[1,1,6],"output":[1,1,6],"kernel":[1,1,3],"pad":[0,0,0,0,1,1]})"
           "\n");
   EXPECT_NE(suite.code, 0);
@@ -272,7 +279,7 @@ TEST_F(Cli, AProblemWhosePlanIsRefusedIsNoFailureOfTheComputation) {
 }
 
 TEST_F(Cli, ExplainedPlansAreRunBesideTheirCosts) {
-  const std::string problem = "plan --input 2,32,14,14 --weight 32,32,3,3 --padding 1 --gradients dx,dw --explain ";
+  const std::string problem = "plan --input 2,32,14,14 --weight 32,32,3,3 --padding 1 --passes dx,dw --explain ";
   const Outcome o = run(problem + "--json --threads 2");
   ASSERT_EQ(o.code, 0) << o.err;
   for (const Json& line : lines(o.out)) {
@@ -291,7 +298,7 @@ TEST_F(Cli, ExplainedPlansAreRunBesideTheirCosts) {
   }
   const std::string text = run(problem).out;
   EXPECT_THAT(text, AllOf(HasSubstr("measured, the first one, on all cores: multiplying"), HasSubstr("FMA slots")));
-  EXPECT_THAT(run("plan --input 2,32,14,14 --weight 32,32,3,3 --padding 1 --gradients db --explain").out,
+  EXPECT_THAT(run("plan --input 2,32,14,14 --weight 32,32,3,3 --padding 1 --passes db --explain").out,
               AllOf(HasSubstr("measured, the first one, on all cores: adding"), Not(HasSubstr("multiplying")),
                     Not(HasSubstr("FMA slots"))));
   EXPECT_THAT(run(problem + "--isa neon").out, HasSubstr("not measured: "));
@@ -302,7 +309,7 @@ TEST_F(Cli, PlansOfASuiteGoOnBehindABadRow) {
       R"({"name":"good","rank":1,"n":1,"ci":4,"co":4,"input":[1,1,8],"output":[1,1,8],"kernel":[1,1,3],"pad":[0,0,0,0,1,1]})";
   const std::string bad =
       R"({"name":"bad","rank":1,"n":1,"ci":4,"co":4,"input":[1,1,8],"output":[1,1,5],"kernel":[1,1,3],"pad":[0,0,0,0,1,1]})";
-  const Outcome o = run("plan --suite /dev/stdin --gradients dx --json", bad + "\n" + row + "\n");
+  const Outcome o = run("plan --suite /dev/stdin --passes dx --json", bad + "\n" + row + "\n");
   EXPECT_EQ(o.code, 2);
   EXPECT_THAT(o.err, HasSubstr("out.w = 5"));
   ASSERT_EQ(lines(o.out).size(), 1U) << o.err;
@@ -310,7 +317,7 @@ TEST_F(Cli, PlansOfASuiteGoOnBehindABadRow) {
 }
 
 TEST_F(Cli, BenchBreaksTimeDownIntoPartsThatAddUp) {
-  const std::string problem = "bench --input 4,32,28,28 --weight 32,32,3,3 --padding 1 --gradients dx,dw --threads 2 ";
+  const std::string problem = "bench --input 4,32,28,28 --weight 32,32,3,3 --padding 1 --passes dx,dw --threads 2 ";
   const Outcome o = run(problem + "--breakdown --json --min-seconds 0");
   ASSERT_EQ(o.code, 0) << o.err;
   for (const Json& line : lines(o.out)) {
@@ -326,7 +333,7 @@ TEST_F(Cli, BenchBreaksTimeDownIntoPartsThatAddUp) {
   EXPECT_THAT(text.out,
               AllOf(HasSubstr("%  multiplying, at "), HasSubstr("%  waiting: 2 threads"), HasSubstr("calls of")));
   const std::string adding =
-      "bench --input 4,32,28,28 --weight 32,32,3,3 --gradients db --threads 2 --breakdown --min-seconds 0 ";
+      "bench --input 4,32,28,28 --weight 32,32,3,3 --passes db --threads 2 --breakdown --min-seconds 0 ";
   EXPECT_THAT(run(adding).out,
               AllOf(HasSubstr("%  adding up dy"), HasSubstr("    adds db_"), Not(HasSubstr("multipl"))));
   EXPECT_FALSE(Json::parse(run(adding + "--json").out).at("breakdown").contains("peak_fraction_multiplying"));
@@ -335,9 +342,8 @@ TEST_F(Cli, BenchBreaksTimeDownIntoPartsThatAddUp) {
 }
 
 TEST_F(Cli, BenchPrintsTheFieldsOfItsContract) {
-  const Outcome o =
-      run(std::string("bench ") + kSmall +
-          " --gradients dx,dw,db --dtype f32 --layout ncdhw --threads 1 --isa avx2 --json --min-seconds 0");
+  const Outcome o = run(std::string("bench ") + kSmall +
+                        " --passes dx,dw,db --dtype f32 --layout ncdhw --threads 1 --isa avx2 --json --min-seconds 0");
   ASSERT_EQ(o.code, 0) << o.err;
   const std::vector<Json> out = lines(o.out);
   ASSERT_EQ(out.size(), 3U);
@@ -348,7 +354,7 @@ TEST_F(Cli, BenchPrintsTheFieldsOfItsContract) {
   }
   EXPECT_TRUE(out[0].contains("peak_fraction") && out[1].contains("peak_fraction"));
   EXPECT_FALSE(out[2].contains("peak_fraction")) << "db does not multiply";
-  EXPECT_THAT(run(std::string("bench ") + kSmall + " --gradients db --min-seconds 0").out,
+  EXPECT_THAT(run(std::string("bench ") + kSmall + " --passes db --min-seconds 0").out,
               ::testing::ContainsRegex("db .* - +[0-9]+K"));
   EXPECT_EQ(out[0].at("flops"), 2 * 3 * 4 * (6 * 3 - 2)) << "the two taps on padding do not count";
   EXPECT_EQ(out[2].at("flops"), 3 * 6);
@@ -385,7 +391,7 @@ TEST_F(Cli, WrongFlags) {
   refused(2, "plan", {"no problem given"});
   refused(2, std::string("plan ") + kSmall + " --prb ic1iw1oc1kw1", {"more than one way"});
   refused(2, "plan --prb mb1ic4iw8oc4kw3 --stride 2", {"belong to --input and --weight"});
-  refused(2, std::string("plan ") + kSmall + " --gradients dx,dz", {"unknown pass 'dz'"});
+  refused(2, std::string("plan ") + kSmall + " --passes dx,dz", {"unknown pass 'dz'"});
   refused(2, std::string("bench ") + kSmall + " --threads 1,2", {"only verify takes one"});
   refused(2, std::string("verify ") + kSmall + " --threads 0", {"--threads"});
   refused(2, std::string("plan ") + kSmall + " --dtype f8", {"unknown dtype 'f8'", "f32, f16, bf16"});
@@ -469,7 +475,7 @@ TEST_F(Cli, TheEnvironmentIsReadStrictly) {
 }
 
 TEST_F(Cli, TheBackendIsTheFlagsTheEnvironmentsOrTheIsas) {
-  const std::string verify = std::string("verify ") + kSmall + " --gradients dx";
+  const std::string verify = std::string("verify ") + kSmall + " --passes dx";
   const auto backend = [&](const std::string& flags, const std::string& environment) {
     const Outcome o = run(verify + flags, "", environment + " CUBEJIT_VERBOSE=dispatch");
     EXPECT_EQ(o.code, 0) << o.err;
@@ -480,9 +486,9 @@ TEST_F(Cli, TheBackendIsTheFlagsTheEnvironmentsOrTheIsas) {
   EXPECT_EQ(backend("", "CUBEJIT_BACKEND=llvm"), "llvm");
   EXPECT_EQ(backend(" --backend interpreter", "CUBEJIT_BACKEND=llvm"), "interpreter");
   // Code for the other architecture is dumped by the backend that writes it, and is not run.
-  const Outcome foreign = run(std::string("dump ") + kSmall + " --gradients dx --isa neon --emit asm,mca -o out");
+  const Outcome foreign = run(std::string("dump ") + kSmall + " --passes dx --isa neon --emit asm,mca -o out");
   EXPECT_EQ(foreign.code, 0) << foreign.err;
-  const Outcome refusedToRun = run(std::string("bench ") + kSmall + " --gradients dx --isa sve256");
+  const Outcome refusedToRun = run(std::string("bench ") + kSmall + " --passes dx --isa sve256");
   if (kUsualBackend == BackendKind::kXbyak) {
     EXPECT_THAT(foreign.err, HasSubstr("cannot run neon code"));
     EXPECT_EQ(refusedToRun.code, 3);

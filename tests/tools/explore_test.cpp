@@ -109,7 +109,7 @@ TEST_F(Explore, NumbersAreThoseOfThePlanAndTheReportOfTheSameMachine) {
 
 // The model of docs/energy.md, written again: this chip's L0A and L0B have 64 KiB, L0C 128, L1 512; L2 is banks of 1 MiB.
 TEST_F(Explore, EnergyIsTheDocumentedSum) {
-  const Json point = explored(kExplore + "--gradients dx")[0];
+  const Json point = explored(kExplore + "--passes dx")[0];
   const Json& dx = point.at("gradients").at(0);
   const auto bytes = [&](const char* path) { return dx.at("bytes").at(path).get<double>(); };
   const double steps = dx.at("cube_steps").get<double>(), slope = std::log(5.0) / std::log(32.0);
@@ -131,7 +131,7 @@ TEST_F(Explore, EnergyIsTheDocumentedSum) {
   }
   EXPECT_NEAR(point.at("energy_pj").get<double>(), sum, 1e-9 * sum);
   write("mine.json", R"({"mac_pj":{"f16":3},"sram_pj_per_byte":[[32768,4]],"memory_pj_per_byte":10})");
-  const Json mine = explored(kExplore + "--gradients dx --energy mine.json")[0].at("energy");
+  const Json mine = explored(kExplore + "--passes dx --energy mine.json")[0].at("energy");
   EXPECT_NEAR(mine.at("mac").get<double>(), 1.5 * expected.at("mac"), 1);
   EXPECT_NEAR(mine.at("l1").get<double>(), 4 / sram(512) * expected.at("l1"), 1);
   EXPECT_NEAR(mine.at("memory").get<double>(), 10 / 31.4 * expected.at("memory"), 1);
@@ -140,7 +140,7 @@ TEST_F(Explore, EnergyIsTheDocumentedSum) {
 TEST_F(Explore, RangesDoubleStepOrList) {
   const auto values = [&](const std::string& vary, const std::string& field) {
     std::vector<double> out;
-    for (const Json& point : explored(kExplore + "--gradients dx --vary " + vary))
+    for (const Json& point : explored(kExplore + "--passes dx --vary " + vary))
       out.push_back(point.at("vary").at(field));
     return out;
   };
@@ -196,7 +196,7 @@ TEST_F(Explore, ARunGoesOnWhereItWasStopped) {
   EXPECT_EQ(explored(words), points);  // nothing is left to do
   EXPECT_EQ(text("points.jsonl"), before);
   refused(2, words + " --vary l1=256K", {"points.jsonl holds another exploration: its 'vary' differs"});
-  refused(2, words + " --gradients dx", {"its 'gradients' differs; name another file with --out"});
+  refused(2, words + " --passes dx", {"its 'gradients' differs; name another file with --out"});
   write("notes.txt", "keep me\n");
   refused(2, kExplore + "--out notes.txt", {"notes.txt is no file of points"});
   write("notes.txt", "keep me");
@@ -284,7 +284,7 @@ TEST_F(Explore, WrongInputIsNamedByField) {
   write("chip.json", R"({"name":"mine","cores":"many"})");
   refused(2, "explore " + kShape + " --machine ./chip.json",
           {"'cores' = ", " must be a whole number from -2^63", "'mhz' is missing"});
-  refused(3, kExplore + "--gradients db", {"db is a sum by the vector units and has no plan to explore"});
+  refused(3, kExplore + "--passes db", {"db is a sum by the vector units and has no plan to explore"});
   refused(3, "explore " + kShape + " --soc ascend99", {"ascend99"});
   write("figures.json", R"({"mac_pj":{"f16":-1,"f8":1},"sram_pj_per_byte":[[8,1],[8,2]],"dram":3})");
   refused(2, kExplore + "--energy figures.json",
@@ -312,7 +312,7 @@ TEST_F(Explore, ThePageOpensWithTheFrontAndAPlan) {
       R"({"name":"</script><b>hostile","rank":2,"n":1,"ci":64,"co":48,"groups":1,"input":[1,20,24],"output":[1,20,24],"kernel":[1,3,3],"stride":[1,1,1],"pad":[0,0,1,1,1,1],"dilation":[1,1,1]})"
       "\n");
   const std::vector<Json> points = explored(
-      "explore --suite suite.jsonl --gradients dx --dtype f16 --soc ascend910b2 --vary cores=2..48 "
+      "explore --suite suite.jsonl --passes dx --dtype f16 --soc ascend910b2 --vary cores=2..48 "
       "--vary l0c=32K..256K --vary l2_read=20,110 "
       "--report page.html");
   const std::string page = (folder_ / "page.html").string(), dom = (logs_ / "dom").string();

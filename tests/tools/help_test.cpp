@@ -89,7 +89,7 @@ TEST_F(Cli, ExamplesOfHelpPagesAreTheirOwnAndRun) {
   for (const char* name : {"x.npy", "dy.npy"}) write(name, npy("(1, 56, 56, 64)", image));
   write("w.npy", npy("(64, 64, 3, 3)", weights));
   const std::string environment = "env CUBEJIT_DB=tune.db CUBEJIT_SYSTEM_DB= CUBEJIT_TUNE=use";
-  const std::string tuned = "tune --input 1,16,20 --weight 16,16,3 --gradients dx --trials 2 --progress none";
+  const std::string tuned = "tune --input 1,16,20 --weight 16,16,3 --passes dx --trials 2 --progress none";
   if (runnableIsas().empty()) GTEST_SKIP() << "nothing runs here";
   ASSERT_EQ(run(tuned, "", environment).code, 0);
   write("mine.jsonl", run("db export", "", environment).out);

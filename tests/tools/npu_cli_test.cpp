@@ -76,7 +76,7 @@ TEST_F(NpuCli, TargetsListsChipsAndPrintsOneAsAFileToChange) {
 }
 
 TEST_F(NpuCli, PlansAreDataAndExplainThemselves) {
-  const Outcome data = run(std::string("plan ") + kLayer + " --json --explain --gradients dw");
+  const Outcome data = run(std::string("plan ") + kLayer + " --json --explain --passes dw");
   ASSERT_EQ(data.code, 0) << data.err;
   const Json plan = Json::parse(data.out);
   EXPECT_EQ(plan.at("schema"), "cubejit.npu_plan/1");
@@ -91,13 +91,13 @@ TEST_F(NpuCli, PlansAreDataAndExplainThemselves) {
                               HasSubstr("repro      cubejit plan")));
   // A plan read back costs what it did.
   write("plan.json", plan.at("plan").dump());
-  const Outcome again = run(std::string("plan ") + kLayer + " --json --gradients dw --plan plan.json");
+  const Outcome again = run(std::string("plan ") + kLayer + " --json --passes dw --plan plan.json");
   ASSERT_EQ(again.code, 0) << again.err;
   EXPECT_EQ(Json::parse(again.out).at("predicted_cycles"), plan.at("predicted_cycles"));
   Json tooBig = plan.at("plan");
   tooBig["base_n"] = 4080;
   write("plan.json", tooBig.dump());
-  const Outcome refused = run(std::string("plan ") + kLayer + " --gradients dw --plan plan.json");
+  const Outcome refused = run(std::string("plan ") + kLayer + " --passes dw --plan plan.json");
   EXPECT_EQ(refused.code, 2);
   EXPECT_THAT(refused.err, AllOf(HasSubstr("L0B needs"), HasSubstr("ascend910b2 has 65536"), HasSubstr("base_n"),
                                  HasSubstr("= repro:")));
@@ -175,11 +175,11 @@ TEST_F(NpuCli, VerifiesAndMeasuresEmulatedChips) {
 }
 
 TEST_F(NpuCli, WhatAChipLacksIsAnsweredWithTheChipsThatHaveIt) {
-  const Outcome type = run("plan --input 1,16,8,8 --weight 16,16,3,3 --soc ascend910a --gradients dx");
+  const Outcome type = run("plan --input 1,16,8,8 --weight 16,16,3,3 --soc ascend910a --passes dx");
   EXPECT_EQ(type.code, 3);
   EXPECT_EQ(type.out, "");
   EXPECT_THAT(type.err, AllOf(HasSubstr("f32 is no type of the cube of ascend910a"), HasSubstr("ascend910b1")));
-  EXPECT_EQ(run(std::string("plan ") + kLayer + " --gradients db").code, 3);
+  EXPECT_EQ(run(std::string("plan ") + kLayer + " --passes db").code, 3);
   const Outcome name = run("plan --input 1,16,8,8 --weight 16,16,3,3 --soc ascend911");
   EXPECT_EQ(name.code, 3);
   EXPECT_THAT(name.err, HasSubstr("no machine is called 'ascend911'"));
@@ -187,7 +187,7 @@ TEST_F(NpuCli, WhatAChipLacksIsAnsweredWithTheChipsThatHaveIt) {
 }
 
 TEST_F(NpuCli, TilingsArePrintedComparedAndChecked) {
-  const std::string dx = std::string("tiling ") + kLayer + " --gradients dx";
+  const std::string dx = std::string("tiling ") + kLayer + " --passes dx";
   const Outcome json = run(dx + " --json");
   ASSERT_EQ(json.code, 0) << json.err;
   Json tiling = Json::parse(json.out);
@@ -207,7 +207,7 @@ TEST_F(NpuCli, TilingsArePrintedComparedAndChecked) {
   const Outcome broken = run("tiling --import b.json --soc ascend910b2");
   EXPECT_EQ(broken.code, 2);
   EXPECT_THAT(broken.err, AllOf(HasSubstr("L1 (A "), HasSubstr("ascend910b2 has 524288; lower stepKb")));
-  const Outcome dw = run(std::string("tiling ") + kLayer + " --gradients dw");
+  const Outcome dw = run(std::string("tiling ") + kLayer + " --passes dw");
   EXPECT_THAT(dw.out, AllOf(HasSubstr("TConv3DBpFilterTiling"), HasSubstr("bl1Bound")));
 }
 
@@ -223,7 +223,7 @@ TEST_F(NpuCli, WhatIsNoTilingIsRefused) {
   EXPECT_EQ(run("tiling --import none.bin --soc ascend910b2").code, 5);
   EXPECT_EQ(run("tiling --input 1,16,8,8 --weight 16,16,3,3").code, 2);  // no --soc
   const std::string groups =
-      "tiling --input 1,16,8,8 --weight 16,8,3,3 --groups 2 --dtype f16 --soc ascend910b2 --gradients dx";
+      "tiling --input 1,16,8,8 --weight 16,8,3,3 --groups 2 --dtype f16 --soc ascend910b2 --passes dx";
   EXPECT_THAT(run(groups).out, HasSubstr("plan of the model"));
   const Outcome forChip = run(groups + " --for-chip");
   EXPECT_EQ(forChip.code, 2);
@@ -234,7 +234,7 @@ TEST_F(NpuCli, WhatIsNoTilingIsRefused) {
 TEST_F(NpuCli, PlansAndTilingsBecomeOneAnother) {
   const std::string layer = std::string(" ") + kLayer;
   for (const auto& [pass, bytes] : {std::pair<std::string, std::size_t>{"dx", 280}, {"dw", 240}}) {
-    const std::string asked = layer + " --gradients " + pass;
+    const std::string asked = layer + " --passes " + pass;
     const Outcome made = run("tiling" + asked + " --for-chip --json --raw a.bin");
     ASSERT_EQ(made.code, 0) << made.err;
     EXPECT_EQ(fs::file_size(folder_ / "a.bin"), bytes);
@@ -249,10 +249,10 @@ TEST_F(NpuCli, PlansAndTilingsBecomeOneAnother) {
               Json::parse(plan.out).at("plan"));
     EXPECT_THAT(run("verify" + asked + " --plan plan.json").out, HasSubstr("1 passed, 0 failed"));
   }
-  Json changed = Json::parse(run("plan" + layer + " --gradients dx --json").out);
+  Json changed = Json::parse(run("plan" + layer + " --passes dx --json").out);
   changed.at("plan")["step_n"] = 2;
   write("plan.json", changed.dump());
-  const Outcome refused = run("tiling" + layer + " --gradients dx --plan plan.json");
+  const Outcome refused = run("tiling" + layer + " --passes dx --plan plan.json");
   EXPECT_EQ(refused.code, 2);
   EXPECT_THAT(refused.err, HasSubstr("step_n = 2 must be 1 for the Ascend C kernels"));
 }
@@ -260,7 +260,7 @@ TEST_F(NpuCli, PlansAndTilingsBecomeOneAnother) {
 // What tuning found for the chip is in the struct.
 TEST_F(NpuCli, TunedPlansReachTilings) {
   const std::string layer =
-      "--input 1,96,28,28 --weight 80,96,3,3 --padding 1 --dtype f16 --soc ascend310p3 --gradients dw ";
+      "--input 1,96,28,28 --weight 80,96,3,3 --padding 1 --dtype f16 --soc ascend310p3 --passes dw ";
   const std::string store = "env CUBEJIT_DB=tune.db CUBEJIT_SYSTEM_DB= CUBEJIT_TUNE=use ";
   const Outcome tuned = run("tune " + layer + "--db tune.db --trials 60 --json");
   ASSERT_EQ(tuned.code, 0) << tuned.err;
@@ -270,7 +270,7 @@ const char* const kSmallLayer = "--input 2,20,9,11 --weight 24,20,3,3 --stride 2
 
 TEST_F(NpuCli, DumpsWhatACoreDoesAndWhatItBecomes) {
   for (const std::string fast : {"", "--fast "}) {
-    const Outcome o = run(std::string("dump ") + kSmallLayer + fast + "--gradients dx,dw,db --emit " +
+    const Outcome o = run(std::string("dump ") + kSmallLayer + fast + "--passes dx,dw,db --emit " +
                           (fast.empty() ? "all" : "plan,tile,html") + " -o d");
     ASSERT_EQ(o.code, 0) << o.err;
     std::istringstream folders(o.out);
@@ -316,7 +316,7 @@ int main(void) {
     std::string layer = kSmallLayer;
     if (chip == 0) layer = layer.substr(0, layer.find("--soc"));
     const Outcome o =
-        run("dump " + layer + " --gradients dw --emit obj,c-header --symbol g -o " + (chip == 0 ? "host" : "chip"));
+        run("dump " + layer + " --passes dw --emit obj,c-header --symbol g -o " + (chip == 0 ? "host" : "chip"));
     ASSERT_EQ(o.code, 0) << o.err;
     const std::string folder = o.out.substr(0, o.out.find('\n'));
     const std::string line =
@@ -336,7 +336,7 @@ TEST_F(NpuCli, EmulatedRunsAreFollowedAsThoseOfTheHost) {
   const std::string line =
       "cd " + folder_.string() +
       " && CUBEJIT_DUMP=tile CUBEJIT_DUMP_DIR=seen CUBEJIT_VERBOSE=all CUBEJIT_VERBOSE_FILE=log timeout 120 " +
-      CUBEJIT_CLI + " verify " + kSmallLayer + "--fast --agree interpreter --gradients dw >out 2>err";
+      CUBEJIT_CLI + " verify " + kSmallLayer + "--fast --agree interpreter --passes dw >out 2>err";
   const Outcome o = outcomeOf(line, folder_ / "out", folder_ / "err");
   EXPECT_EQ(o.code, 0) << o.err;
   EXPECT_THAT(read("log"),

@@ -36,7 +36,7 @@ def made(cubejit, folder, arguments):
 
 
 def explore(browser, cubejit, folder):
-    page, data = made(cubejit, folder, "explore --input 1,64,20,24 --weight 48,64,3,3 --padding 1 --gradients dx,dw --dtype f16 --soc ascend910b2 "
+    page, data = made(cubejit, folder, "explore --input 1,64,20,24 --weight 48,64,3,3 --padding 1 --passes dx,dw --dtype f16 --soc ascend910b2 "
                                        "--vary cores=2..48 --vary l0c=32K..256K --vary l2_read=20,110")
     of = {p["machine"]["name"]: p for p in data["points"]}
     assert len(of) == len(data["points"]) > 10
@@ -79,7 +79,7 @@ def tune(browser, cubejit, folder):
     (folder / "suite.jsonl").write_text("".join(json.dumps(
         {"name": f"layer {i}", "rank": 2, "n": 1, "ci": ci, "co": co, "groups": 1, "input": [1, side, side], "output": [1, side, side],
          "kernel": [1, 3, 3], "stride": [1, 1, 1], "pad": [0, 0, 1, 1, 1, 1], "dilation": [1, 1, 1]}) + "\n" for i, (ci, co, side) in enumerate(shapes)))
-    page, data = made(cubejit, folder, "tune --suite suite.jsonl --gradients dx --dtype f16 --soc ascend910b2 --trials 40 --progress none --db t.db")
+    page, data = made(cubejit, folder, "tune --suite suite.jsonl --passes dx --dtype f16 --soc ascend910b2 --trials 40 --progress none --db t.db")
     layers = data["layers"]
     assert len(layers) == 3 and any(layer["tuned"] for layer in layers), "nothing was tuned"
     says = pages.look(browser, page, PRELUDE + """
@@ -130,7 +130,7 @@ def peers(browser, folder):
     rates = {"cubejit": [100, 60, 25, 140], "onednn 2.6.3": [50, 70, 5, 90]}
     for peer, all_rates in rates.items():
         for i, rate in enumerate(all_rates):
-            records.append({"peer": peer, "name": "a rather long name of a layer " * (i + 1), "gradient": "dx", "layout": "ndhwc", "flops": 1e9,
+            records.append({"peer": peer, "name": "a rather long name of a layer " * (i + 1), "pass": "dx", "layout": "ndhwc", "flops": 1e9,
                             "bytes": 1e7 * 4 ** i, "gflops": rate})
     page = peers_report.page({"suite": "s.jsonl", "dtype": "f32", "command": "compare", "threads": 2, "rounds": 1, "peak_gflops": 200.0,
                               "copy_gbytes": 20.0, "records": records})
@@ -159,7 +159,7 @@ def peers(browser, folder):
 
 
 def dump(browser, cubejit, folder):
-    subprocess.run([cubejit, *"dump --input 1,64,20,24 --weight 48,64,3,3 --padding 1 --dtype f16 --gradients dx --soc ascend910b2 --emit all -o dump".split()],
+    subprocess.run([cubejit, *"dump --input 1,64,20,24 --weight 48,64,3,3 --padding 1 --dtype f16 --passes dx --soc ascend910b2 --emit all -o dump".split()],
                    check=True, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     page = next((folder / "dump").glob("*/index.html")).read_text()
     chip = json.loads(DATA.search(page).group(1))["chip"]

@@ -32,7 +32,7 @@ using Json = nlohmann::json;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-const char* const kProblem = "--input 2,16,10,10 --weight 32,16,3,3 --padding 1 --gradients dx";
+const char* const kProblem = "--input 2,16,10,10 --weight 32,16,3,3 --padding 1 --passes dx";
 
 class Tune : public ::testing::Test {
  protected:
@@ -108,9 +108,9 @@ TEST_F(Tune, RecordsAreUsedByLaterRuns) {
 
 TEST_F(Tune, ResumingMeasuresNothingTwice) {
   writeSuite(3);
-  ASSERT_EQ(run("tune --suite suite.jsonl --gradients dx,dw --trials 6 --progress none").code, 0);
+  ASSERT_EQ(run("tune --suite suite.jsonl --passes dx,dw --trials 6 --progress none").code, 0);
   const std::vector<TuneRecord> first = records();
-  const Outcome again = run("tune --suite suite.jsonl --gradients dx,dw --trials 4 --resume --progress none");
+  const Outcome again = run("tune --suite suite.jsonl --passes dx,dw --trials 4 --resume --progress none");
   ASSERT_EQ(again.code, 0) << again.err;
   std::map<std::string, int> measured;
   for (const TuneRecord& r : records()) {
@@ -126,7 +126,7 @@ TEST_F(Tune, KillsLoseNothing) {
   writeSuite(4);
   std::map<std::string, std::string> committed;
   for (int round = 0; round < 8; ++round) {
-    EXPECT_EQ(interrupted("tune --suite suite.jsonl --gradients dx,dw --trials 400 --resume --progress none", SIGKILL,
+    EXPECT_EQ(interrupted("tune --suite suite.jsonl --passes dx,dw --trials 400 --resume --progress none", SIGKILL,
                           120 + 37 * round),
               1000 + SIGKILL);
     std::map<std::string, std::string> now;
@@ -143,13 +143,13 @@ TEST_F(Tune, KillsLoseNothing) {
 
 TEST_F(Tune, CtrlCEndsCleanly) {
   writeSuite(6);
-  const int code = interrupted("tune --suite suite.jsonl --gradients dx,dw --budget 60s --progress none", SIGINT, 700);
+  const int code = interrupted("tune --suite suite.jsonl --passes dx,dw --budget 60s --progress none", SIGINT, 700);
   EXPECT_EQ(code, 130);
   EXPECT_THAT(slurp(folder_.file("err.txt")),
               AllOf(HasSubstr("every finished trial is stored"), HasSubstr("--resume")));
   EXPECT_GT(records().size(), 1U);
   for (const TuneRecord& r : records()) EXPECT_TRUE(r.untuned || !r.won) << "nothing was confirmed in so short a time";
-  EXPECT_EQ(interrupted("tune --suite suite.jsonl --gradients dx,dw --budget 60s --progress json", SIGINT, 700), 130);
+  EXPECT_EQ(interrupted("tune --suite suite.jsonl --passes dx,dw --budget 60s --progress json", SIGINT, 700), 130);
   std::istringstream events(slurp(folder_.file("err.txt")));
   for (std::string text; std::getline(events, text);)
     EXPECT_FALSE(Json::parse(text, nullptr, false).is_discarded()) << text;
@@ -171,7 +171,7 @@ TEST_F(Tune, ProcessesTuningOneKeyAtOnceKeepEverything) {
 }
 
 TEST_F(Tune, ACrashingPlanIsRecordedAndAvoided) {
-  const std::string layer = "--input 2,64,10,10 --weight 32,64,3,3 --padding 1 --gradients dx ";
+  const std::string layer = "--input 2,64,10,10 --weight 32,64,3,3 --padding 1 --passes dx ";
   const Outcome planned = run("plan " + layer + "--json");
   ASSERT_EQ(planned.code, 0) << planned.err;
   // Whatever the planner chooses on this machine does not crash.
@@ -219,7 +219,7 @@ TEST_F(Tune, WrongFlagsAreAllNamed) {
 // The cheapest plan of the model is not the end: a search finds cheaper ones, and everything that plans for the chip uses them.
 TEST_F(Tune, EmulatedMachinesAreSearchedByModelledCycles) {
   const std::string chip = "--input 2,48,20,24 --weight 80,48,3,3 --padding 1 --dtype f16 --soc ascend910b2",
-                    problem = chip + " --gradients dx,dw";
+                    problem = chip + " --passes dx,dw";
   const Outcome tuned = run("tune " + problem + " --trials 60 --json --progress none --report page.html");
   ASSERT_EQ(tuned.code, 0) << tuned.err;
   std::istringstream rows(tuned.out);
@@ -231,7 +231,7 @@ TEST_F(Tune, EmulatedMachinesAreSearchedByModelledCycles) {
     EXPECT_LE(row["cycles"], row["untuned_cycles"]);
     EXPECT_EQ(row["tuned"].get<bool>(), row["cycles"] < row["untuned_cycles"]);
     const Json planned =
-        Json::parse(run("plan " + chip + " --gradients " + row["gradient"].get<std::string>() + " --json").out);
+        Json::parse(run("plan " + chip + " --passes " + row["gradient"].get<std::string>() + " --json").out);
     EXPECT_EQ(planned["source"], "record") << planned["source_note"];
     EXPECT_EQ(planned["plan"], row["plan"]);
     EXPECT_EQ(planned["predicted_cycles"], row["cycles"]);
@@ -248,13 +248,13 @@ TEST_F(Tune, EmulatedMachinesAreSearchedByModelledCycles) {
   EXPECT_EQ(tried.size(), records().size()) << "a plan is in the store twice";
   EXPECT_GT(tried.size(), before);
   EXPECT_EQ(run("db verify").code, 0);
-  EXPECT_EQ(run("tune " + chip + " --gradients db --trials 3").code, 0) << "db has but one plan on a chip";
+  EXPECT_EQ(run("tune " + chip + " --passes db --trials 3").code, 0) << "db has but one plan on a chip";
 }
 
 // Emulated runs are timed, --fast and faithful ones apart, and only who asks for host-time gets what was found.
 TEST_F(Tune, EmulatedRunsAreTunedForHostTime) {
   const std::string chip =
-      "--input 2,48,20,24 --weight 80,48,3,3 --padding 1 --dtype f16 --soc ascend910b2 --threads 1 --gradients dx ";
+      "--input 2,48,20,24 --weight 80,48,3,3 --padding 1 --dtype f16 --soc ascend910b2 --threads 1 --passes dx ";
   const Outcome tuned = run("tune " + chip + "--for host-time --trials 12 --json --progress json --report page.html");
   ASSERT_EQ(tuned.code, 0) << tuned.err;
   const Json row = Json::parse(tuned.out);
@@ -295,7 +295,7 @@ TEST_F(Tune, EmulatedRunsAreTunedForHostTime) {
 TEST_F(Tune, HostTimeIsInterruptedAndResumedAsTheHostsTuning) {
   writeSuite(3);
   const std::string chip =
-      "tune --suite suite.jsonl --gradients dx,dw --dtype f16 --soc ascend910b2 --fast --threads 1"
+      "tune --suite suite.jsonl --passes dx,dw --dtype f16 --soc ascend910b2 --fast --threads 1"
       " --for host-time --progress none ";
   EXPECT_EQ(interrupted(chip + "--budget 60s", SIGINT, 700), 130);
   EXPECT_THAT(slurp(folder_.file("err.txt")), HasSubstr("every finished trial is stored"));
@@ -341,7 +341,7 @@ TEST_F(Tune, AReportIsOnePageThatNoNameBreaks) {
   std::ofstream(folder_.file("suite.jsonl"))
       << R"({"name":"</script><b>x","rank":1,"n":1,"ci":16,"co":16,"input":[1,1,30],"output":[1,1,28],"kernel":[1,1,3]})"
       << "\n";
-  const Outcome o = run("tune --suite suite.jsonl --gradients dx --trials 6 --report page.html --progress none");
+  const Outcome o = run("tune --suite suite.jsonl --passes dx --trials 6 --report page.html --progress none");
   ASSERT_EQ(o.code, 0) << o.err;
   const std::string page = slurp(folder_.file("page.html"));
   EXPECT_EQ(page.find("</script><b>"), std::string::npos);
@@ -352,9 +352,8 @@ TEST_F(Tune, AReportIsOnePageThatNoNameBreaks) {
   EXPECT_EQ(data["layers"][0]["name"], "</script><b>x");
   EXPECT_EQ(data["layers"][0]["trials"].size(), 7U);
   EXPECT_EQ(page.find("regret"), page.rfind("regret")) << "one number, of the gains";
-  EXPECT_EQ(
-      run("tune --suite suite.jsonl --trials 1 --gradients dx --progress none --report /nonexistent/page.html").code,
-      5);
+  EXPECT_EQ(run("tune --suite suite.jsonl --trials 1 --passes dx --progress none --report /nonexistent/page.html").code,
+            5);
 }
 
 TEST_F(Tune, BeforeTheFirstTuningThereAreNoRecordsAndThatIsNoError) {
@@ -412,9 +411,9 @@ TEST_F(Tune, RecordsOfOthersSayNothingToATerminal) {
   foreign.key.problem.name = "\x1b[31mred\x07";
   foreign.message = "\x1b[2J";
   std::string refused = recordToJson(foreign);
-  const std::string from = R"("gradient":"dx")";
+  const std::string from = R"("pass":"dx")";
   ASSERT_NE(refused.find(from), std::string::npos);
-  refused.replace(refused.find(from), from.size(), R"("gradient":"\u001b[41m")");
+  refused.replace(refused.find(from), from.size(), R"("pass":"\u001b[41m")");
   std::ofstream(folder_.file("foreign.jsonl")) << recordToJson(foreign) << "\n" << refused << "\n";
   const Outcome imported = run("db import foreign.jsonl");
   EXPECT_THAT(imported.err, AllOf(HasSubstr("1 records, 1 new"), HasSubstr("left out"), HasSubstr("\\x1b[41m")));
@@ -475,7 +474,7 @@ TEST_F(Tune, RanksShareASuiteAndSurviveOne) {
       " && env CUBEJIT_DB=tune.db CUBEJIT_SYSTEM_DB= OMPI_ALLOW_RUN_AS_ROOT=1"
       " OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout 100 mpirun --oversubscribe --enable-recovery -n 3 ";
   const std::string share =
-      std::string(CUBEJIT_CLI) + " tune --mpi --suite suite.jsonl --gradients dx,dw --trials 120 --progress plain";
+      std::string(CUBEJIT_CLI) + " tune --mpi --suite suite.jsonl --passes dx,dw --trials 120 --progress plain";
   const int status = std::system((mpirun + "sh victim.sh " + share + " >out.txt 2>err.txt </dev/null").c_str());
   static_cast<void>(status);  // mpirun's code is that of the rank that was killed
   EXPECT_THAT(slurp(folder_.file("err.txt")), HasSubstr("rank 2 died"));

@@ -58,7 +58,7 @@ class Operator:
 
 def _print_ir(session, described):
     with tempfile.TemporaryDirectory() as folder:
-        session.dump(described.problem, folder, [described.gradient], "vector", "", "")
+        session.dump(described.problem, folder, [described.pass_], "vector", "", "")
         for file in sorted(path for path in Path(folder).rglob("*") if path.is_file()):
             print(file.read_text(encoding="utf-8"))
 

@@ -46,9 +46,9 @@ function chip(c) {
 }
 function head() {
   const p = data.problem;
-  const names = { dx: "Data gradient dX", dw: "Weight gradient dW", db: "Bias gradient dB" };
+  const names = { y: "Forward y", dx: "Data gradient dX", dw: "Weight gradient dW", db: "Bias gradient dB" };
   const title = $("title");
-  title.append(`${names[data.gradient]} of a ${p.rank}D ${p.transposed ? "transposed " : ""}convolution`);
+  title.append(`${names[data.pass]} of a ${p.rank}D ${p.transposed ? "transposed " : ""}convolution`);
   $("facts").textContent = `${p.cin} \u2192 ${p.cout} channels, ${size(p.in)} pixels, kernel ${size(p.kernel)}` +
     (p.stride.some((s) => s > 1) ? `, stride ${size(p.stride)}` : "") + (p.dilation.some((s) => s > 1) ? `, dilation ${size(p.dilation)}` : "") +
     (p.groups > 1 ? `, ${p.groups} groups` : "") + `, batch ${p.batch} \u00b7 ${p.dtype}, ${p.layout} \u00b7 ${data.isa} \u00b7 cubejit ${data.version}`;

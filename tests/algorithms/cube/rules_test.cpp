@@ -91,7 +91,7 @@ TEST_P(Rules, ThePlanIsOfThisGradientTypeAndUnit) {
   EXPECT_THAT(checkCubePlan(work, other, machine), ElementsAre(HasSubstr("must be cube on")));
   other = plan;
   other.pass = GetParam() == Pass::kDx ? Pass::kDw : Pass::kDx;
-  EXPECT_THAT(checkCubePlan(work, other, machine), ElementsAre(HasSubstr("gradient = ")));
+  EXPECT_THAT(checkCubePlan(work, other, machine), ElementsAre(HasSubstr("pass = ")));
   other = plan;
   other.cube().tile.operand = DType::kF32;
   EXPECT_THAT(checkCubePlan(work, other, machine), ElementsAre(HasSubstr("operand = f32 must be the problem's f16")));

@@ -214,7 +214,7 @@ TEST(CheckTiling, APlanThatTheKernelsCannotRunIsNoTiling) {
   EXPECT_THAT(lastError(), AllOf(HasSubstr("step_m = 2 must be 1 for the Ascend C kernels"), HasSubstr("L0C needs")));
   AscendC::tiling::Conv3DBackpropFilterTilingData f;
   EXPECT_EQ(fillFilterTiling(r, f), -1);
-  EXPECT_THAT(lastError(), HasSubstr("gradient = dx of the plan must be dw"));
+  EXPECT_THAT(lastError(), HasSubstr("pass = dx of the plan must be dw"));
 }
 
 // What was tuned for the chip reaches the struct, if the kernels can run it; the next best where they cannot.

@@ -76,8 +76,8 @@ TEST_F(Diagnose, EventsAreOneLineWithStableFields) {
     EXPECT_EQ(line.rfind("cubejit ", 0), 0U) << line;
     topics.push_back(line.substr(8, line.find(' ', 8) - 8));
     if (topics.back() == "plan") {
-      for (const char* field : {" program=dx_f32_", " gradient=dx", " source=planner", " algorithm=", " block=",
-                                " cycles=", " bound=", " legal=", " refused=", " why=\"fewest predicted cycles of "})
+      for (const char* field : {" program=dx_f32_", " pass=dx", " source=planner", " algorithm=", " block=", " cycles=",
+                                " bound=", " legal=", " refused=", " why=\"fewest predicted cycles of "})
         EXPECT_THAT(line, HasSubstr(field));
     }
     if (topics.back() == "dispatch") {

@@ -177,12 +177,33 @@ TEST(JsonPlan, ReadsBackEveryFieldOfEveryAlgorithm) {
 }
 
 TEST(JsonPlan, FieldsThatAreMissingAreUsual) {
-  const auto plan = planFromJson(R"({"version":2,"gradient":"dx","algorithm":"direct","backend":"llvm"})");
+  const auto plan = planFromJson(R"({"version":2,"pass":"dx","algorithm":"direct","backend":"llvm"})");
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_EQ(plan->backend, PlanBackend::kLlvm);
   TilingPlan usual = defaultPlan("direct", Pass::kDx);
   usual.backend = PlanBackend::kLlvm;
   EXPECT_EQ(planToJson(*plan), planToJson(usual));
+}
+
+TEST(JsonPlan, ThePassIsReadByItsOldName) {
+  const char* const of020 =
+      R"({"version":2,"gradient":"dw","algorithm":"direct","backend":"session","reorder_dy":false,"reorder_x":false,)"
+      R"("reorder_result":false,"vectorize":"kernel_width","order":"pixels_outer","row_parts":1,"vector_parts":1,)"
+      R"("reduction_parts":1,"register_rows":4,"register_taps":1,"register_vectors":1,"unroll":16,"pack_a":false,)"
+      R"("pack_b":"none","buffer_c":true,"reduction_n":1,"reduction_d":1,"reduction_h":4,"prefetch_results":true,)"
+      R"("dot_products":false})";
+  const auto plan = planFromJson(of020);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_EQ(plan->pass, Pass::kDw);
+  std::string now = of020;
+  EXPECT_EQ(planToJson(*plan), now.replace(now.find("gradient"), 8, "pass"));
+  const auto both = planFromJson(R"({"version":2,"pass":"dx","gradient":"dw","algorithm":"direct"})");
+  ASSERT_FALSE(both.ok());
+  EXPECT_THAT(both.error().message, HasSubstr("'gradient' is not a key this object has"));
+  std::string noted = kGood;
+  noted.replace(noted.find("\"gflop\""), 7, R"("gradients": "dw", "gflop")");
+  EXPECT_TRUE(problemFromJson(noted).ok()) << "a note of a suite";
+  EXPECT_TRUE(problemFromJson(noted.replace(noted.find("gradients"), 9, "passes")).ok());
 }
 
 TEST(JsonPlan, WhatIsWrongIsNamed) {
@@ -191,15 +212,15 @@ TEST(JsonPlan, WhatIsWrongIsNamed) {
     return plan.ok() ? std::string() : plan.error().message;
   };
   EXPECT_THAT(refused("7"), HasSubstr("not a JSON object"));
-  EXPECT_THAT(refused(R"({"unit":"vector","gradient":"dx","lanes":"channels"})"), HasSubstr("of version 1"));
-  EXPECT_THAT(refused(R"({"version":3,"gradient":"dx","algorithm":"direct"})"), HasSubstr("reads version 2"));
-  EXPECT_THAT(refused(R"({"version":2,"gradient":"dz","algorithm":"direct"})"),
-              HasSubstr("'gradient': unknown pass 'dz'; the nearest is dx"));
-  EXPECT_THAT(refused(R"({"version":2,"gradient":"dx","algorithm":"fft"})"),
+  EXPECT_THAT(refused(R"({"unit":"vector","pass":"dx","lanes":"channels"})"), HasSubstr("of version 1"));
+  EXPECT_THAT(refused(R"({"version":3,"pass":"dx","algorithm":"direct"})"), HasSubstr("reads version 2"));
+  EXPECT_THAT(refused(R"({"version":2,"pass":"dz","algorithm":"direct"})"),
+              HasSubstr("'pass': unknown pass 'dz'; the nearest is dx"));
+  EXPECT_THAT(refused(R"({"version":2,"pass":"dx","algorithm":"fft"})"),
               testing::AllOf(HasSubstr("'algorithm' = 'fft' is not part of this build"), HasSubstr("direct")));
-  EXPECT_THAT(refused(R"({"version":2,"gradient":"dx","algorithm":"direct","backend":"xbyak"})"),
+  EXPECT_THAT(refused(R"({"version":2,"pass":"dx","algorithm":"direct","backend":"xbyak"})"),
               HasSubstr("unknown backend 'xbyak'; there are "));
-  EXPECT_THAT(refused(R"({"version":2,"gradient":"dx","algorithm":"direct","register_rows":3})"),
+  EXPECT_THAT(refused(R"({"version":2,"pass":"dx","algorithm":"direct","register_rows":3})"),
               testing::AllOf(HasSubstr("register_rows"), HasSubstr("of a plan of the direct algorithm of dx")))
       << "a field of another algorithm";
 }
@@ -210,19 +231,17 @@ TEST(JsonPlan, ValuesOfAnotherKindAreShown) {
     const auto plan = planFromJson(text);
     return plan.ok() ? std::string() : plan.error().message;
   };
-  EXPECT_THAT(refused(R"({"version":"2","gradient":"dx","algorithm":"direct"})"),
+  EXPECT_THAT(refused(R"({"version":"2","pass":"dx","algorithm":"direct"})"),
               testing::AllOf(HasSubstr(R"('version' = "2" must be a whole number)"), HasSubstr("reads version 2"),
                              testing::Not(HasSubstr("version 0"))));
-  EXPECT_THAT(refused(R"({"version":2.5,"gradient":"dx","algorithm":"direct"})"), HasSubstr("'version' = 2.5 must be"));
-  EXPECT_THAT(refused(R"({"version":null,"gradient":"dx","algorithm":"direct"})"),
-              HasSubstr("'version' = null must be"));
-  EXPECT_THAT(refused(R"({"version":2,"gradient":5,"algorithm":"direct"})"),
-              HasSubstr("'gradient' = 5 must be a string"));
-  EXPECT_THAT(refused(R"({"version":2,"gradient":"dx","algorithm":["direct"]})"),
+  EXPECT_THAT(refused(R"({"version":2.5,"pass":"dx","algorithm":"direct"})"), HasSubstr("'version' = 2.5 must be"));
+  EXPECT_THAT(refused(R"({"version":null,"pass":"dx","algorithm":"direct"})"), HasSubstr("'version' = null must be"));
+  EXPECT_THAT(refused(R"({"version":2,"pass":5,"algorithm":"direct"})"), HasSubstr("'pass' = 5 must be a string"));
+  EXPECT_THAT(refused(R"({"version":2,"pass":"dx","algorithm":["direct"]})"),
               HasSubstr(R"('algorithm' = ["direct"] must be a string)"));
-  EXPECT_THAT(refused(R"({"version":2,"algorithm":"direct"})"), HasSubstr("'gradient' is missing"));
-  EXPECT_THAT(refused(R"({"version":2,"gradient":"forward","algorithm":"direct"})"), HasSubstr("the nearest is y"));
-  EXPECT_THAT(refused(R"({"version":2,"gradient":"dx","algorithm":"direct","backend":7})"),
+  EXPECT_THAT(refused(R"({"version":2,"algorithm":"direct"})"), HasSubstr("'pass' is missing"));
+  EXPECT_THAT(refused(R"({"version":2,"pass":"forward","algorithm":"direct"})"), HasSubstr("the nearest is y"));
+  EXPECT_THAT(refused(R"({"version":2,"pass":"dx","algorithm":"direct","backend":7})"),
               HasSubstr("'backend' = 7 must be a string"));
 }
 

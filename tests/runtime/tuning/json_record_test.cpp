@@ -51,6 +51,28 @@ TEST(JsonRecord, FormatsOfTensorsArePartOfIt) {
   EXPECT_TRUE(again.value() == p);
 }
 
+TEST(JsonRecord, RecordsAndPinsOfVersion020AreRead) {
+  const std::string problem =
+      R"("problem":{"rank":1,"batch":1,"groups":1,"cin":3,"cout":4,"in":[1,1,5],"kernel":[1,1,2],"out":[1,1,4],)"
+      R"("stride":[1,1,1],"dilation":[1,1,1],"pad_before":[0,0,0],"pad_after":[0,0,0],"transposed":false,)"
+      R"("dtype":"f32","layout":"ndhwc"},)";
+  const std::string plan =
+      R"("plan":{"version":2,"gradient":"dw","algorithm":"direct","backend":"session","vectorize":"kernel_width"})";
+  const auto record = recordFromJson(
+      R"({"schema":"cubejit.record/1","name":"1,3,5 * 4,3,2",)" + problem +
+      R"("gradient":"dw","machine":"m","backend":"xbyak","threads":2,"version":"0.2.0","code":"9e5c7b71477134c2",)" +
+      plan +
+      R"(,"cost":{"total":1,"compute":1,"memory":1,"move":0,"call":0},"status":"measured","won":true,)"
+      R"("verified":true,"untuned":false,"relative":0.5,"samples_ns":[7],"message":"","run":"r","time":1795857162})");
+  ASSERT_TRUE(record.ok()) << record.error().message;
+  EXPECT_EQ(record->key.pass, Pass::kDw);
+  EXPECT_EQ(record->plan.pass, Pass::kDw);
+  EXPECT_THAT(recordToJson(*record), testing::Not(HasSubstr("gradient")));
+  const auto pin = pinFromJson(R"({"schema":"cubejit.pin/1","name":"","isa":"avx2",)" + problem + plan + "}");
+  ASSERT_TRUE(pin.ok()) << pin.error().message;
+  EXPECT_EQ(pin->plan.pass, Pass::kDw);
+}
+
 TEST(JsonRecord, EveryBrokenMemberIsNamed) {
   const std::string good = recordToJson(winnerFor(keyFor(smallConvolution()), 0.9));
   const auto with = [&](const std::string& from, const std::string& to) {
@@ -67,7 +89,7 @@ TEST(JsonRecord, EveryBrokenMemberIsNamed) {
   EXPECT_THAT(with("\"samples_ns\":[1000", "\"samples_ns\":[-1"), HasSubstr("nanoseconds"));
   EXPECT_THAT(with("\"relative\":", "\"relative\":\"x\",\"y\":"), HasSubstr("'y' is not a key"));
   EXPECT_THAT(with("\"rank\":2", "\"rank\":\"2\""), HasSubstr("'rank'"));
-  EXPECT_THAT(with("\"gradient\":\"dx\"", "\"gradient\":\"dw\""), HasSubstr("not that of the plan"));
+  EXPECT_THAT(with("\"pass\":\"dx\"", "\"pass\":\"dw\""), HasSubstr("not that of the plan"));
   EXPECT_THAT(with("\"won\":", "\"won\":true,\"won\":"), HasSubstr("the record has the key 'won' twice"));
   EXPECT_THAT(with("\"rank\":2", "\"rank\":2,\"rank\":3"), HasSubstr("has the key 'rank' twice"));
   EXPECT_FALSE(recordFromJson("[1]").ok());

@@ -60,6 +60,21 @@ TEST_F(Store, GivesBackWhatItWasGiven) {
   EXPECT_EQ(recordToJson(all.value().front()), recordToJson(expected));
 }
 
+// Up to version 0.2.0 plans called their pass gradient.
+TEST_F(Store, RowsOfEarlierVersionsAreReadAndNotThereTwice) {
+  const TuneRecord record = winnerFor(key_, 0.8, "a"), other = winnerFor(key_, 0.9, "b");
+  ASSERT_TRUE(open()->addAll({record, other}).ok());
+  run("UPDATE record SET plan = replace(plan, '{\"version\":2,\"pass\":', '{\"version\":2,\"gradient\":')");
+  const auto before = open(StoreAccess::kRead)->winners(key_, version());
+  ASSERT_TRUE(before.ok());
+  ASSERT_EQ(before.value().size(), 2U);
+  EXPECT_EQ(recordToJson(before.value().front()), recordToJson(record));
+  ASSERT_TRUE(open()->add(record).ok());
+  std::int64_t unreadable = 0;
+  EXPECT_EQ(open()->all(&unreadable).value().size(), 2U) << "the record that was there is the one that was added";
+  EXPECT_EQ(unreadable, 0);
+}
+
 // A file opened for reading is told to SQLite as a URI, in which these mean something.
 TEST_F(Store, AnyPathNamesTheFileItNames) {
   for (const char* const name :
@@ -276,7 +291,7 @@ TEST_F(Store, AFullDiskIsAnErrorAndLosesNothingCommitted) {
 
 TEST_F(Store, StrangePlansInAStoreAreNoRecords) {
   ASSERT_TRUE(open()->addAll({winnerFor(key_, 0.9, "a"), winnerFor(key_, 0.9, "b"), winnerFor(key_, 0.8, "c")}).ok());
-  run("UPDATE record SET plan = '{\"version\":2,\"gradient\":\"dx\",\"algorithm\":\"direct\",\"register_w\":\"many\"}' "
+  run("UPDATE record SET plan = '{\"version\":2,\"pass\":\"dx\",\"algorithm\":\"direct\",\"register_w\":\"many\"}' "
       "WHERE run = 'a'");
   run("UPDATE record SET samples_ns = '[-5]' WHERE run = 'b'");
   std::int64_t unreadable = 0;

@@ -71,7 +71,7 @@ double dot(const A& a, const B& b) {
 TEST(ReferenceConv, ByHand) {
   // y0 = 1 w0 + 2 w1 + 3 w2, y1 = 2 w0 + 3 w1 + 4 w2
   const Problem p = line(4, 3, 2);
-  const ReferenceGradients r = referenceGradients(p, kAll, {10, 100}, {1, 2, 3, 4}, {1, -1, 2});
+  const ReferenceResults r = referenceResults(p, kAll, {10, 100}, {1, 2, 3, 4}, {1, -1, 2});
   EXPECT_EQ(r.dx, (std::vector<double>{10, 100 - 10, 20 - 100, 200}));
   EXPECT_EQ(r.dw, (std::vector<double>{10 + 200, 20 + 300, 30 + 400}));
   EXPECT_EQ(r.db, (std::vector<double>{110}));
@@ -84,7 +84,7 @@ TEST(ReferenceConv, ByHandStridedPaddedDilated) {
   p.stride.w = p.dilation.w = 2;
   p.padBefore.w = 1;
   p.padAfter.w = 0;
-  const ReferenceGradients r = referenceGradients(p, kAll, {10, 100}, {1, 2, 3, 4}, {5, 7});
+  const ReferenceResults r = referenceResults(p, kAll, {10, 100}, {1, 2, 3, 4}, {5, 7});
   EXPECT_EQ(r.dx, (std::vector<double>{0, 10 * 7 + 100 * 5, 0, 100 * 7}));
   EXPECT_EQ(r.dw, (std::vector<double>{100 * 2, 10 * 2 + 100 * 4}));
 }
@@ -94,7 +94,7 @@ TEST(ReferenceConv, ByHandTransposed) {
   Problem p = line(2, 3, 6);
   p.transposed = true;
   p.stride.w = 2;
-  const ReferenceGradients r = referenceGradients(p, kAll, {1, 2, 3, 4, 5, 6}, {10, 100}, {1, -1, 2});
+  const ReferenceResults r = referenceResults(p, kAll, {1, 2, 3, 4, 5, 6}, {10, 100}, {1, -1, 2});
   EXPECT_EQ(r.dx, (std::vector<double>{1 - 2 + 6, 3 - 4 + 10}));
   EXPECT_EQ(r.dw, (std::vector<double>{10 + 300, 20 + 400, 30 + 500}));
   EXPECT_EQ(r.db, (std::vector<double>{21}));
@@ -109,7 +109,7 @@ TEST(ReferenceConv, AdjointOfTheForwardPass) {
     transposed += p.transposed ? 1 : 0;
     const auto dy = randomIntegers(random, yElements(p), 1), x = randomIntegers(random, xElements(p), 1),
                w = randomIntegers(random, wElements(p), 1);
-    const ReferenceGradients r = referenceGradients(p, kAll, dy, x, w);
+    const ReferenceResults r = referenceResults(p, kAll, dy, x, w);
     const double want = dot(forward(p, x, w), dy);
     EXPECT_EQ(dot(r.dx, x), want);
     EXPECT_EQ(dot(r.dw, w), want);
@@ -127,8 +127,7 @@ TEST(ReferenceConv, FlopsCountTapsInsideTheTensorOnly) {
   for (int i = 0; i < 300; ++i) {
     const Problem p = randomProblem(random, 2e5);
     const auto ones = [](std::int64_t n) { return std::vector<float>(static_cast<std::size_t>(n), 1.0F); };
-    const ReferenceGradients r =
-        referenceGradients(p, {true, false, false}, ones(yElements(p)), {}, ones(wElements(p)));
+    const ReferenceResults r = referenceResults(p, {true, false, false}, ones(yElements(p)), {}, ones(wElements(p)));
     double sum = 0;
     for (const double v : r.dx) sum += v;
     EXPECT_EQ(passFlops(p, Pass::kDx), 2 * sum);

@@ -20,7 +20,7 @@ TEST(SampledPass, AgreesWithTheWholeReferenceOnRandomProblems) {
     const Problem p = randomProblem(random);
     const auto dy = randomIntegers(random, yElements(p), 1), x = randomIntegers(random, xElements(p), 1),
                w = randomIntegers(random, wElements(p), 1);
-    const ReferenceGradients whole = referenceGradients(p, {true, true, true}, dy, x, w);
+    const ReferenceResults whole = referenceResults(p, {true, true, true}, dy, x, w);
     for (const Pass pass : {Pass::kDx, Pass::kDw, Pass::kDb}) {
       const auto& values = pass == Pass::kDx ? whole.dx : pass == Pass::kDw ? whole.dw : whole.db;
       const auto& bounds = pass == Pass::kDx ? whole.dxBound : pass == Pass::kDw ? whole.dwBound : whole.dbBound;

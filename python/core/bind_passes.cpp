@@ -65,7 +65,7 @@ py::object convForward(const SharedSession& session, const py::object& x, const 
 
 }  // namespace
 
-void bindGradients(py::class_<Session, SharedSession>& session) {
+void bindPasses(py::class_<Session, SharedSession>& session) {
   const auto backward =
       named(&convBackward, {"session", "dy", "x", "w", "stride", "padding", "dilation", "transposed", "output_padding",
                             "groups", "output_mask", "math", "out", "threads", "y", "activation"});
