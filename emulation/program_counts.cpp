@@ -70,10 +70,11 @@ class InstructionReader {
     switch (i_.unit) {
       case CoreUnit::kGmToL1: {
         i_.name = loadName(*first_);
-        // L1 keeps runs of 32 bytes, whatever of them exists; those that a stride puts between the runs of an image are not read from
+        // L1 keeps runs of 32 bytes, whatever of them exists; those that a stride puts between the runs of a spread operand are not read from
         // memory.
         const Traffic to = at(i_.written, CoreBuffer::kL1);
-        if (i_.written.count(CoreBuffer::kL1) > 0) i_.loaded = *first_ == "load_image" ? imageRuns_ : to.end - to.begin;
+        if (i_.written.count(CoreBuffer::kL1) > 0)
+          i_.loaded = *first_ == "load_image" ? unfoldedRuns_ : to.end - to.begin;
         break;
       }
       case CoreUnit::kL1ToL0: i_.name = fillName(i_.written.count(CoreBuffer::kL0a) > 0, *first_ == "unfold"); break;
@@ -101,7 +102,7 @@ class InstructionReader {
     if (!of) {
       if (buffer.use == Buffer::Use::kPrivate) return false;
       i_.memory += t.bytes;
-      if (CoreUnit(call.unit) == CoreUnit::kGmToL1) imageRuns_ += traffic(call, 2).bytes;
+      if (CoreUnit(call.unit) == CoreUnit::kGmToL1) unfoldedRuns_ += traffic(call, 2).bytes;
       return false;
     }
     const auto [known, fresh] = side.emplace(*of, t);
@@ -117,7 +118,7 @@ class InstructionReader {
   const Phase& phase_;
   const std::string* first_ = nullptr;  ///< the name of its first call
   CoreInstruction i_;
-  std::int64_t imageRuns_ = 0;
+  std::int64_t unfoldedRuns_ = 0;
 };
 
 TaskCounts countsOf(ProgramTouch& program, const Phase& phase, const Node& choice, const Window& window,

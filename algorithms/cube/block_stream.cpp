@@ -9,11 +9,11 @@
 namespace cubejit {
 namespace {
 
-bool meets(const CubeWork& w, std::int64_t depth, std::int64_t tap, std::int64_t& image) {
-  image = w.spread ? depth + w.pad.d - tap * w.dilation.d : depth * w.stride.d + tap * w.dilation.d - w.pad.d;
-  if (image < 0 || (w.spread && image % w.stride.d != 0)) return false;
-  if (w.spread) image /= w.stride.d;
-  return image < w.image.d;
+bool meets(const CubeWork& w, std::int64_t depth, std::int64_t tap, std::int64_t& at) {
+  at = w.spread ? depth + w.pad.d - tap * w.dilation.d : depth * w.stride.d + tap * w.dilation.d - w.pad.d;
+  if (at < 0 || (w.spread && at % w.stride.d != 0)) return false;
+  if (w.spread) at /= w.stride.d;
+  return at < w.image.d;
 }
 
 Span cut(std::int64_t begin, std::int64_t end, std::int64_t limit) {
@@ -102,7 +102,7 @@ void BlockStream::advance() {
   done_ = slow >= slowAll;
 }
 
-LoadImage BlockStream::imagePiece(std::int64_t l1, const Span& pixels, const Span& units, std::int64_t depth) const {
+LoadImage BlockStream::unfoldedPiece(std::int64_t l1, const Span& pixels, const Span& units, std::int64_t depth) const {
   const CubeWork& w = job_->work;
   const std::int64_t reachH = (w.kernel.h - 1) * w.dilation.h, reachW = (w.kernel.w - 1) * w.dilation.w;
   const std::int64_t h0 = pixels.begin / w.row(), h1 = (pixels.end() - 1) / w.row();
@@ -124,7 +124,7 @@ LoadImage BlockStream::imagePiece(std::int64_t l1, const Span& pixels, const Spa
   return i;
 }
 
-UnitInstruction BlockStream::loadOf(bool isA, std::int64_t l1, const L1Block& c, std::int64_t imageDepth) const {
+UnitInstruction BlockStream::loadOf(bool isA, std::int64_t l1, const L1Block& c, std::int64_t unfoldedDepth) const {
   const CubeWork& w = job_->work;
   const CubeTile& t = job_->plan.cube().tile;
   const Operand& operand = isA ? a_ : b_;
@@ -133,21 +133,21 @@ UnitInstruction BlockStream::loadOf(bool isA, std::int64_t l1, const L1Block& c,
   const std::int64_t x0 = c.step * side, x = std::min(side, (isA ? extent_.count.m : extent_.count.n) - x0);
   const Span along{extent_.start.k + k0, k}, across{(isA ? extent_.start.m : extent_.start.n) + x0, x};
   const auto units = [&](const Span& s) { return Span{s.begin / w.c0, s.count / w.c0}; };
-  if (dx_ && isA) return imagePiece(l1, across, units(along), imageDepth);
+  if (dx_ && isA) return unfoldedPiece(l1, across, units(along), unfoldedDepth);
   if (dx_) return LoadWeights{l1, c.tap, units(along), across, !w.spread};
   if (isA) return LoadPixels{l1, task_.depth, across, along};
-  return imagePiece(l1, along, units(across), imageDepth);
+  return unfoldedPiece(l1, along, units(across), unfoldedDepth);
 }
 
 // The slot of L1 that holds what is wanted, loaded now if it is not there.
-int BlockStream::stage(Operand& o, bool isA, const L1Block& wanted, std::int64_t imageDepth, UnitProgram& program) {
+int BlockStream::stage(Operand& o, bool isA, const L1Block& wanted, std::int64_t unfoldedDepth, UnitProgram& program) {
   for (int slot = 0; slot < o.buffers; ++slot) {
     if (o.held[static_cast<std::size_t>(slot)] == wanted) return slot;
   }
   o.newest = (o.newest + 1) % static_cast<int>(o.buffers);
   const auto at = static_cast<std::size_t>(o.newest);
   o.held[at] = wanted;
-  o.loads[at] = loadOf(isA, o.origin + o.newest * o.bytes, wanted, imageDepth);
+  o.loads[at] = loadOf(isA, o.origin + o.newest * o.bytes, wanted, unfoldedDepth);
   program.push_back(o.loads[at]);
   return o.newest;
 }

@@ -21,7 +21,7 @@ struct CubeBlock {
   std::int64_t m0 = 0, n0 = 0;          ///< its first element, relative to task.start
   std::int64_t m = 0, n = 0;            ///< its extent: base, or the tail
   bool computed =
-      false;  ///< false: nothing contributes (no kernel depth meets a depth of the image); write() then writes nothing
+      false;  ///< false: nothing contributes (no kernel depth meets a depth of the unfolded operand); write() then writes nothing
 };
 
 /// Which of a block's f32 in L0C ([n / 16][m rounded up to 16][16]) is the sum at (m, n).
@@ -35,7 +35,7 @@ struct TaskExtent {
 };
 TaskExtent cutTask(const CubeJob& job, const CoreTask& task);
 
-/// Kernel depths that meet a depth of the image for this task, and that depth. At most one for dW.
+/// Kernel depths that meet a depth of the unfolded operand for this task, and that depth. At most one for dW.
 struct MeetingDepth {
   std::int64_t tap = 0, image = 0;
 };
@@ -69,9 +69,9 @@ class BlockStream {
   };
 
   void advance();
-  int stage(Operand& operand, bool isA, const L1Block& wanted, std::int64_t imageDepth, UnitProgram& program);
-  UnitInstruction loadOf(bool isA, std::int64_t l1, const L1Block& block, std::int64_t imageDepth) const;
-  LoadImage imagePiece(std::int64_t l1, const Span& pixels, const Span& units, std::int64_t depth) const;
+  int stage(Operand& operand, bool isA, const L1Block& wanted, std::int64_t unfoldedDepth, UnitProgram& program);
+  UnitInstruction loadOf(bool isA, std::int64_t l1, const L1Block& block, std::int64_t unfoldedDepth) const;
+  LoadImage unfoldedPiece(std::int64_t l1, const Span& pixels, const Span& units, std::int64_t depth) const;
   UnitInstruction fillOf(const Operand& operand, bool isA, int slot, std::int64_t kStep, const CubeBlock& block) const;
   std::int64_t fillL0(Operand& operand, bool isA, int slot, std::int64_t kStep, const CubeBlock& block,
                       UnitProgram& program);

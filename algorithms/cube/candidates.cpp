@@ -73,7 +73,7 @@ class Search {
       addOnce(ms, most);
       addOnce(ms, evenPiece(rows(), most, 16));
       if (dx_ && most >= w_.row() && w_.row() % 16 == 0)
-        addOnce(ms, most / w_.row() * w_.row());  // whole rows of the image
+        addOnce(ms, most / w_.row() * w_.row());  // whole rows of pixels
     }
     plan_.cube().tile.base.n = n;
     plan_.cube().tile.buffersL0c = l0c;
@@ -83,7 +83,7 @@ class Search {
     };
     const std::int64_t before = visited_;
     for (const std::int64_t m : ms) with(m);
-    // L1 may be too small for the image that large blocks unfold.
+    // L1 may be too small for what large blocks unfold.
     for (std::int64_t m = fill / 8 / 16 * 16; visited_ == before && m >= 16; m = m / 2 / 16 * 16) with(m);
   }
 

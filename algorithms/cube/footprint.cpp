@@ -19,9 +19,9 @@ std::int64_t unitsTouched(std::int64_t length, std::int64_t unit) {
   return ceilDiv(unit - std::gcd(length, unit) + std::min(length, kEndless), unit);
 }
 
-ImagePiece pieceOf(const CubeWork& w, std::int64_t pixels, std::int64_t taskPixels, std::int64_t along,
-                   std::int64_t taskAlong) {
-  ImagePiece piece;
+UnfoldedPiece pieceOf(const CubeWork& w, std::int64_t pixels, std::int64_t taskPixels, std::int64_t along,
+                      std::int64_t taskAlong) {
+  UnfoldedPiece piece;
   const std::int64_t taskRows = std::max<std::int64_t>(1, taskPixels / w.row());
   const std::int64_t rows = taskRows == 1 ? 1 : std::min(taskRows, unitsTouched(pixels, w.row()));
   const std::int64_t run = std::min(pixels, w.row());
@@ -66,9 +66,9 @@ CubeFootprint footprintOf(const CubeWork& w, const TilingPlan& plan) {
   const std::int64_t sideM = product({t.stepM, t.base.m}), sideN = product({t.stepN, t.base.n});
   f.piece = dx ? pieceOf(w, sideM, plan.cube().singleShape.m, l1KA, plan.cube().singleShape.k / w.kernel.d)
                : pieceOf(w, l1KB, plan.cube().singleShape.k, sideN, plan.cube().singleShape.n);
-  const std::int64_t image = product({f.piece.rows, f.piece.columns, f.piece.blocks, w.c0, w.elementBytes});
-  f.l1A = dx ? image : product({sideM, l1KA, w.elementBytes});
-  f.l1B = dx ? product({sideN, l1KB, w.elementBytes}) : image;
+  const std::int64_t unfolded = product({f.piece.rows, f.piece.columns, f.piece.blocks, w.c0, w.elementBytes});
+  f.l1A = dx ? unfolded : product({sideM, l1KA, w.elementBytes});
+  f.l1B = dx ? product({sideN, l1KB, w.elementBytes}) : unfolded;
   const std::int64_t a = product({f.l1A, t.buffersA1}), b = product({f.l1B, t.buffersB1});
   f.l1 = a > std::numeric_limits<std::int64_t>::max() - b ? std::numeric_limits<std::int64_t>::max() : a + b;
   return f;

@@ -11,9 +11,9 @@
 
 namespace cubejit {
 
-/// A piece of the image in L1: what one step of a plan unfolds.
-struct ImagePiece {
-  std::int64_t rows = 0, columns = 0;          ///< in L1; spread images with the zeros between
+/// A piece of the unfolded operand in L1: what one step of a plan unfolds.
+struct UnfoldedPiece {
+  std::int64_t rows = 0, columns = 0;          ///< in L1; where it is spread, with the zeros between
   std::int64_t rowsRead = 0, columnsRead = 0;  ///< in memory
   std::int64_t blocks = 0;                     ///< of c0 channels
 };
@@ -22,7 +22,7 @@ struct ImagePiece {
 struct CubeFootprint {
   std::int64_t l0a = 0, l0b = 0, l0c = 0, l1A = 0, l1B = 0, l1 = 0;
   std::int64_t ub = 0;  ///< of a chip without fixpipe: a strip of results on its way out, twice
-  ImagePiece piece;
+  UnfoldedPiece piece;
 };
 
 /// Precondition: all extents of the plan are at least 1. Saturates instead of overflowing.

@@ -55,7 +55,7 @@ TaskTimes timesOf(const CubeWork& w, const TilingPlan& plan, const CubeFootprint
   const double loadB = over(n * k * real(loop.m) * element, r.l1ToL0b) + instructions * kIssueCycles;
   t.load = loadA + loadB;
 
-  // Memory to L1. A sweep brings every K block of one step; of the image, the rows and columns that step unfolds.
+  // Memory to L1. A sweep brings every K block of one step; of the unfolded operand, the rows and columns that step needs.
   const bool dx = w.pass == Pass::kDx;
   const std::int64_t kBlocksA = ceilDiv(loop.k, c.stepKa), kBlocksB = ceilDiv(loop.k, c.stepKb);
   const double piece = real(f.piece.rowsRead) * real(f.piece.columnsRead) * real(f.piece.blocks) * real(w.c0) * element;

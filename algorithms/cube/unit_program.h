@@ -4,7 +4,7 @@
 // unit_models.h, their order to block_stream.h, their time to clock.h.
 //
 // Words: a `unit` of channels x taps is number block * taps + tap and stands for c0 channels; 32 bytes of one pixel or one row are c0
-// elements. L1 holds images as [block][row][column][c0] and matrices as [x / c0][y][c0] or [y / c0][x][c0]. L0A and L0B hold
+// elements. L1 holds pieces of the unfolded operand as [block][row][column][c0] and matrices as [x / c0][y][c0] or [y / c0][x][c0]. L0A and L0B hold
 // fractals of 16 x c0 (512 bytes): L0A [m1][k1][16 m][c0 k] (Zz), L0B [k1][n1][16 n][c0 k] (Zn). L0C holds [n1][m][16 n] (Nz) of f32.
 #pragma once
 
@@ -24,7 +24,7 @@ struct Span {
   friend bool operator==(const Span& a, const Span& b) = default;
 };
 
-/// GM -> L1: a piece of the image at one depth. Rows and columns are those of the spread grid: a spread image has its elements at
+/// GM -> L1: a piece of the unfolded operand at one depth. Rows and columns are those of the spread grid: a spread operand has its elements at
 /// multiples of the stride and zeros between.
 struct LoadImage {
   std::int64_t l1 = 0;  ///< bytes into L1
@@ -53,8 +53,8 @@ struct LoadPixels {
 
 enum class L0Side : std::uint8_t { kA, kB };
 
-/// L1 -> L0: unfolds an image piece (img2col): element (pixel, unit channel) is what the unit's tap sees from the pixel; zero outside
-/// the image. To L0A pixels are m and units k; to L0B units are n and pixels k, transposed on the way.
+/// L1 -> L0: unfolds a piece (img2col): element (pixel, unit channel) is what the unit's tap sees from the pixel; zero outside
+/// the operand. To L0A pixels are m and units k; to L0B units are n and pixels k, transposed on the way.
 struct Unfold {
   L0Side side = L0Side::kA;
   std::int64_t l0 = 0;  ///< bytes into L0A or L0B

@@ -13,7 +13,7 @@ constexpr std::int64_t kMostDepths = 1 << 16;
 
 double volume(const Dhw& v) { return static_cast<double>(v.d) * static_cast<double>(v.h) * static_cast<double>(v.w); }
 
-// Kernel depths that meet the image for depth `at` of dx.
+// Kernel depths that meet the unfolded operand for depth `at` of dx.
 std::int32_t meetsOf(const CubeWork& w, std::int64_t at) {
   std::int32_t count = 0;
   for (std::int64_t k = 0; k < w.kernel.d; ++k) {

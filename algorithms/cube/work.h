@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what a pass is to a cube: its matrix extents, the image that one operand is unfolded from, and which depths meet.
+// Decides what a pass is to a cube: its matrix extents, the unfolded operand, and which depths meet.
 // Leaves to plans how it is cut.
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace cubejit {
 
-/// Depths by how many kernel depths meet the image there. Tasks at depths of one kind cost the same.
+/// Depths by how many kernel depths meet the unfolded operand there. Tasks at depths of one kind cost the same.
 struct DepthKinds {
   static constexpr std::size_t kMost = 8;
   using Counts = std::array<std::int32_t, kMost>;
@@ -31,35 +31,35 @@ struct DepthKinds {
 /// One pass of a legal problem as matrix products, one for each image, real group and depth.
 ///
 /// dX: M = pixels of one depth of dx, N = its channels, K = channels of dy x taps of one depth, once for each kernel depth that
-/// meets one of dy. The image is dy (operand A), spread by the stride with zeros in between, or, for a transposed convolution,
+/// meets one of dy. The unfolded operand is dy (operand A), spread by the stride with zeros in between, or, for a transposed convolution,
 /// read with the stride.
 /// dW: M = channels of the small tensor, N = channels of the big one x taps of one depth, K = pixels of one depth of the small
-/// tensor. The image is the big tensor (operand B). One task for each pair of a depth and a kernel depth.
+/// tensor. The unfolded operand is the big tensor (operand B). One task for each pair of a depth and a kernel depth.
 struct CubeWork {
   Pass pass = Pass::kDx;
   DType type = DType::kF16;
   std::int64_t c0 = 16, elementBytes = 2, resultBytes = 2;
-  bool spread = true;  ///< the image is spread by the stride (dX of an ordinary convolution)
+  bool spread = true;  ///< the unfolded operand is spread by the stride (dX of an ordinary convolution)
   CubeKernels kernels = CubeKernels::kOwn;
   std::int64_t batch = 1;
   RealGroups groups;  ///< inner = the big tensor's channels, outer = the small one's
   std::int64_t smallBlocks =
       1;       ///< blocks of c0 channels of the small tensor in a real group; groups.blocksC of the big one
   Dhw pixels;  ///< dX: extent of dx. dW: extent of the small tensor
-  Dhw image;   ///< extent of what is unfolded
+  Dhw image;   ///< extent of the unfolded operand
   Dhw kernel, stride, dilation, pad;
   std::int64_t tapsHw = 1;
   Mkn gemm;                 ///< of one depth; dX: k of one kernel depth
-  std::int64_t blocks = 1;  ///< channel blocks of the image in a real group
+  std::int64_t blocks = 1;  ///< channel blocks of the unfolded operand in a real group
   std::int64_t depths = 1;  ///< depths that tasks are made for: of dx, or of the small tensor times those of the kernel
-  /// For each depth (dX) how many kernel depths meet the image; for each depth and kernel depth (dW) whether they do, 1 or 0.
+  /// For each depth (dX) how many kernel depths meet the unfolded operand; for each depth and kernel depth (dW) whether they do, 1 or 0.
   /// Too many depths to list are all taken to meet everything.
   DepthKinds depthKinds;
   double readBytes = 0, writtenBytes = 0;  ///< of the tensors in memory, channels padded to blocks
 
-  /// Whether rows of the image are staged whole.
+  /// Whether rows of the unfolded operand are staged whole.
   bool wholeRows() const { return kernels != CubeKernels::kOwn; }
-  /// Columns of N (dW) or rows of K (dX) that one channel block of the image gives.
+  /// Columns of N (dW) or rows of K (dX) that one channel block of the unfolded operand gives.
   std::int64_t blockUnit() const { return tapsHw * c0; }
   /// Pixels along one row: what M (dX) or K (dW) of a task is a multiple of, or less than.
   std::int64_t row() const { return pixels.w; }

@@ -84,7 +84,7 @@ TEST(CubeFootprint, EveryStepOfATaskFindsItsRows) {
     const auto rows = static_cast<std::int64_t>(random() % 6 + 1);
     plan.cube().singleShape.m = rows * p.in.w;
     plan.cube().tile.base.m = static_cast<std::int64_t>(random() % 8 + 1) * 16;
-    const ImagePiece piece = footprintOf(w, plan).piece;
+    const UnfoldedPiece piece = footprintOf(w, plan).piece;
     for (std::int64_t at = 0; at < plan.cube().singleShape.m; at += plan.cube().tile.base.m) {
       const std::int64_t end = std::min(at + plan.cube().tile.base.m, plan.cube().singleShape.m);
       const std::int64_t touched = (end - 1) / p.in.w - at / p.in.w + 1;
