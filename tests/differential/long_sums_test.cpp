@@ -16,6 +16,7 @@
 #include "codegen/tile/element.h"
 #include "cubejit/index_map.h"
 #include "tests/support/host.h"
+#include "tests/support/layers.h"
 #include "tests/support/plan_fields.h"
 #include "tests/support/verify_plan.h"
 #include "tiling/planner.h"
@@ -35,17 +36,9 @@ class LongSums : public testing::TestWithParam<const Algorithm*> {};
 
 Problem layer(std::int64_t batch, std::int64_t channels, Dhw pixels, Dhw taps, std::int64_t groups, Layout layout,
               DType type) {
-  Problem p;
+  Problem p = problemOf(batch, channels, channels, pixels, taps, {taps.d / 2, taps.h / 2, taps.w / 2});
   p.rank = pixels.d > 1 ? 3 : 2;
-  p.batch = batch;
-  p.cin = p.cout = channels;
-  p.groups = groups;
-  p.in = p.out = pixels;
-  p.kernel = taps;
-  for (int axis = 0; axis < 3; ++axis) p.padBefore[axis] = p.padAfter[axis] = taps[axis] / 2;
-  p.layout = layout;
-  p.dtype = type;
-  return p;
+  return ofType(type, ofGroups(groups, inLayout(layout, p)));
 }
 
 // Data is exact: chains, rows in pieces and groups of parts leave out nothing and take nothing twice.

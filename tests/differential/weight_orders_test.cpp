@@ -15,6 +15,7 @@
 #include "cubejit/index_map.h"
 #include "runtime/verify/random_problem.h"
 #include "tests/support/host.h"
+#include "tests/support/layers.h"
 #include "tests/support/plan_fields.h"
 #include "tests/support/verify_plan.h"
 #include "tiling/planner.h"
@@ -53,15 +54,7 @@ void layInAnyOrder(std::mt19937_64& random, Problem& p, std::size_t gap) {
 }
 
 Problem convolution(std::int64_t channels, std::int64_t taps) {
-  Problem p;
-  p.rank = 2;
-  p.batch = 8;
-  p.cin = p.cout = channels;
-  p.in = p.out = {1, 56, 56};
-  p.kernel = {1, taps, taps};
-  p.padBefore = p.padAfter = {0, taps / 2, taps / 2};
-  p.dtype = DType::kBf16;
-  return p;
+  return ofType(DType::kBf16, squareProblem(8, channels, channels, 56, taps));
 }
 
 // Channels-last weights of bf16 took twice as long as plain ones.

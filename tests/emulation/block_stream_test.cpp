@@ -14,26 +14,14 @@
 #include "cubejit/machines.h"
 #include "cubejit/npu.h"
 #include "emulation/clock.h"
+#include "tests/support/layers.h"
 #include "tests/support/unit_clock.h"
 #include "tests/support/unit_models/operand_tables.h"
 
 namespace cubejit {
 namespace {
 
-Problem smallProblem() {
-  Problem p;
-  p.rank = 3;
-  p.batch = 2;
-  p.cin = 64;
-  p.cout = 32;
-  p.in = {3, 8, 8};
-  p.kernel = {2, 1, 1};
-  p.stride = {1, 1, 1};
-  p.dilation = {1, 1, 1};
-  p.out = {2, 8, 8};
-  p.dtype = DType::kF16;
-  return p;
-}
+Problem smallProblem() { return ofType(DType::kF16, problemOf(2, 64, 32, {3, 8, 8}, {2, 1, 1}, {0, 0, 0})); }
 
 // dX in blocks of 32 x 32: 2 x 2 of them a task.
 CubeJob jobOf(BlockOrder order, std::int64_t buffers) {

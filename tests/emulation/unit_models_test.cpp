@@ -13,33 +13,22 @@
 #include "cubejit/cubejit.hpp"
 #include "cubejit/machines.h"
 #include "cubejit/npu.h"
+#include "tests/support/layers.h"
 #include "tests/support/unit_models/operand_tables.h"
 
 namespace cubejit {
 namespace {
 
 // A convolution of 20 channels (two blocks, the second one padded) to 24, 3x3 taps, stride 2, NCDHW.
-Problem problemOf(DType type) {
-  Problem p;
-  p.rank = 2;
-  p.cin = 24;
-  p.cout = 20;
-  p.in = {1, 9, 11};
-  p.kernel = {1, 3, 3};
-  p.stride = {1, 2, 2};
-  p.dilation = {1, 1, 1};
-  p.padBefore = p.padAfter = {0, 1, 1};
-  p.out = {1, 5, 6};
-  p.dtype = type;
-  p.layout = Layout::kNcdhw;
-  return p;
+Problem strided(DType type) {
+  return ofType(type, inLayout(Layout::kNcdhw, planeProblem(1, 24, 20, {1, 9, 11}, {1, 3, 3}, {0, 1, 1}, {1, 2, 2})));
 }
 
 class UnitModels : public ::testing::Test {
  protected:
   void prepare(Pass pass, DType type) {
     machine_ = *machineByName("ascend910b2");
-    const Problem p = problemOf(type);
+    const Problem p = strided(type);
     const auto report = planOnNpu(p, pass, machine_);
     ASSERT_TRUE(report.ok()) << report.error().message;
     auto job = makeCubeJob(p, report->plan, machine_);

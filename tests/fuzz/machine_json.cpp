@@ -8,6 +8,7 @@
 #include "runtime/text/json_problem.h"
 #include "runtime/verify/verify_problem.h"
 #include "tests/fuzz/json_mutator.h"
+#include "tests/support/layers.h"
 
 using namespace cubejit;
 
@@ -15,18 +16,7 @@ namespace {
 
 // Strides, remainders and groups, in little.
 Problem smallProblem(DType type) {
-  Problem p;
-  p.rank = 2;
-  p.groups = 2;
-  p.cin = 6;
-  p.cout = 10;
-  p.in = {1, 7, 9};
-  p.out = {1, 4, 5};
-  p.kernel = {1, 3, 3};
-  p.stride = {1, 2, 2};
-  p.padBefore = p.padAfter = {0, 1, 1};
-  p.dtype = type;
-  return p;
+  return ofType(type, ofGroups(2, planeProblem(1, 6, 10, {1, 7, 9}, {1, 3, 3}, {0, 1, 1}, {1, 2, 2})));
 }
 
 // A host's memory and time: emulating more cores, or larger buffers, shows nothing else.

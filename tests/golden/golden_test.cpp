@@ -33,6 +33,7 @@
 #include "runtime/verify/random_problem.h"
 #include "runtime/verify/reference_conv.h"
 #include "tests/support/host.h"
+#include "tests/support/layers.h"
 #include "tests/support/plan_fields.h"
 #include "tiling/check_problem.h"
 #include "tiling/planner.h"
@@ -58,15 +59,7 @@ struct StageText {
 using Stages = std::vector<StageText>;
 
 Problem tiny(std::int64_t channelsIn, std::int64_t channelsOut, Layout layout) {
-  Problem p;
-  p.rank = 2;
-  p.cin = channelsIn;
-  p.cout = channelsOut;
-  p.in = p.out = Dhw{1, 4, 5};
-  p.kernel = Dhw{1, 3, 3};
-  p.padBefore = p.padAfter = Dhw{0, 1, 1};
-  p.layout = layout;
-  return p;
+  return inLayout(layout, planeProblem(1, channelsIn, channelsOut, {1, 4, 5}, {1, 3, 3}, {0, 1, 1}));
 }
 
 std::vector<Case> cases() {

@@ -10,22 +10,9 @@
 #include <vector>
 
 #include "cubejit/cubejit.hpp"
+#include "tests/support/layers.h"
 
 namespace cubejit {
-
-/// A square 2D convolution with "same" padding.
-inline Problem squareProblem(std::int64_t batch, std::int64_t cin, std::int64_t cout, std::int64_t size,
-                             std::int64_t kernel = 3) {
-  Problem p;
-  p.rank = 2;
-  p.batch = batch;
-  p.cin = cin;
-  p.cout = cout;
-  p.in = p.out = Dhw{1, size, size};
-  p.kernel = Dhw{1, kernel, kernel};
-  p.padBefore = p.padAfter = Dhw{0, kernel / 2, kernel / 2};
-  return p;
-}
 
 inline constexpr PassMask kAllGradients{true, true, true};
 

@@ -11,19 +11,14 @@
 #include "cubejit/cubejit.hpp"
 #include "runtime/tuning/fingerprint.h"
 #include "runtime/tuning/record.h"
+#include "tests/support/layers.h"
 #include "tiling/planner.h"
 
 namespace cubejit {
 
 inline Problem smallConvolution(std::int64_t channels = 16) {
-  Problem p;
+  Problem p = squareProblem(2, channels, channels, 12);
   p.name = "small";
-  p.rank = 2;
-  p.batch = 2;
-  p.cin = p.cout = channels;
-  p.in = p.out = {1, 12, 12};
-  p.kernel = {1, 3, 3};
-  p.padBefore = p.padAfter = {0, 1, 1};
   return p;
 }
 

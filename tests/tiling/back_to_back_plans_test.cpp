@@ -7,6 +7,7 @@
 
 #include "cubejit/index_map.h"
 #include "tests/support/host.h"
+#include "tests/support/layers.h"
 #include "tests/support/operands.h"
 #include "tests/support/plan_fields.h"
 #include "tiling/planner.h"
@@ -22,11 +23,7 @@ Machine machineOf(int cores) {
   return machine;
 }
 
-Problem depthwise(std::int64_t batch) {
-  Problem p = squareProblem(batch, 64, 64, 112);
-  p.groups = 64;
-  return p;
-}
+Problem depthwise(std::int64_t batch) { return ofGroups(64, squareProblem(batch, 64, 64, 112)); }
 
 TEST(BackToBackPlans, BlocksAreForTensorsBeyondTheCaches) {
   EXPECT_EQ(dyBlocks(depthwise(1), machineOf(2)).bytes, 0) << "3 MiB stay in the last cache";

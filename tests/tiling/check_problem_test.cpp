@@ -10,6 +10,7 @@
 #include <random>
 
 #include "runtime/verify/random_problem.h"
+#include "tests/support/layers.h"
 
 namespace cubejit {
 namespace {
@@ -20,17 +21,7 @@ constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
 
 // 3 x 3 x 3, padded: y has the extent of x.
-Problem plain() {
-  Problem p;
-  p.batch = 2;
-  p.cin = 6;
-  p.cout = 4;
-  p.groups = 2;
-  p.in = p.out = Dhw{5, 6, 7};
-  p.kernel = Dhw{3, 3, 3};
-  p.padBefore = p.padAfter = Dhw{1, 1, 1};
-  return p;
-}
+Problem plain() { return ofGroups(2, problemOf(2, 6, 4, {5, 6, 7}, {3, 3, 3}, {1, 1, 1})); }
 
 std::string broken(const Problem& p) {
   const Status status = checkProblem(p);

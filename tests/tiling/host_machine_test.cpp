@@ -4,23 +4,12 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/host.h"
+#include "tests/support/layers.h"
 #include "tests/support/plan_fields.h"
 #include "tiling/planner.h"
 
 namespace cubejit {
 namespace {
-
-Problem layer(Layout layout) {
-  Problem p;
-  p.rank = 2;
-  p.batch = 4;
-  p.cin = p.cout = 64;
-  p.in = p.out = Dhw{1, 28, 28};
-  p.kernel = Dhw{1, 3, 3};
-  p.padBefore = p.padAfter = Dhw{0, 1, 1};
-  p.layout = layout;
-  return p;
-}
 
 TEST(HostMachine, TakesWhatWasDetectedElseZen4) {
   const Machine known = hostMachine(avx2Isa(), 3, 48 << 10, 2 << 20, 8 << 20);
@@ -82,12 +71,7 @@ TEST(HostMachine, GoldenCoveConvertsPairsThatFmasMultiplySooner) {
 }
 
 Problem plain(std::int64_t channels, std::int64_t extent, std::int64_t taps) {
-  Problem p = layer(Layout::kNcdhw);
-  p.cin = p.cout = channels;
-  p.in = p.out = Dhw{1, extent, extent};
-  p.kernel = Dhw{1, taps, taps};
-  p.padBefore = p.padAfter = Dhw{0, taps / 2, taps / 2};
-  return p;
+  return inLayout(Layout::kNcdhw, squareProblem(4, channels, channels, extent, taps));
 }
 
 Machine zen3() { return hostMachine(avx2Isa(), 1, 32 << 10, 512 << 10, 32 << 20, HostCore::kZen3); }

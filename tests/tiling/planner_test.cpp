@@ -13,6 +13,7 @@
 #include "runtime/text/json_problem.h"
 #include "runtime/verify/random_problem.h"
 #include "tests/support/host.h"
+#include "tests/support/layers.h"
 #include "tests/support/plan_fields.h"
 
 namespace cubejit {
@@ -163,28 +164,6 @@ TEST(PlannerOfSmallProblems, TakesDotProductsAtEverySize) {
 
 INSTANTIATE_TEST_SUITE_P(Isa, Planner, testing::Values(IsaLevel::kAvx2, IsaLevel::kAvx512),
                          [](const auto& info) { return toString(info.param); });
-
-Problem layer(Layout layout) {
-  Problem p;
-  p.rank = 2;
-  p.batch = 4;
-  p.cin = p.cout = 64;
-  p.in = p.out = Dhw{1, 28, 28};
-  p.kernel = Dhw{1, 3, 3};
-  p.padBefore = p.padAfter = Dhw{0, 1, 1};
-  p.layout = layout;
-  return p;
-}
-
-Problem pointwise(std::int64_t cin, std::int64_t cout, std::int64_t side) {
-  Problem p = layer(Layout::kNdhwc);
-  p.cin = cin;
-  p.cout = cout;
-  p.in = p.out = Dhw{1, side, side};
-  p.kernel = Dhw{1, 1, 1};
-  p.padBefore = p.padAfter = Dhw{0, 0, 0};
-  return p;
-}
 
 // Blocks of 16 channels are vectors: a layer of one tap neither copies nor converts them. Blocks of 8 are half vectors.
 TEST(PlannerOfBlocks, BlocksOfWholeVectorsNeedNoPanels) {

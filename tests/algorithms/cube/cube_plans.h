@@ -4,19 +4,12 @@
 #pragma once
 
 #include "algorithms/cube/rules.h"
+#include "tests/support/layers.h"
 
 namespace cubejit {
 
 /// 3 x 3 convolution of 8 x 16 pixels, 64 channels to 32, f16, padded: dy has the extent of x.
-inline Problem handProblem() {
-  Problem p;
-  p.batch = 2, p.cin = 32, p.cout = 64;
-  p.in = p.out = Dhw{1, 8, 16};
-  p.kernel = Dhw{1, 3, 3};
-  p.padBefore = p.padAfter = Dhw{0, 1, 1};
-  p.dtype = DType::kF16;
-  return p;
-}
+inline Problem handProblem() { return ofType(DType::kF16, problemOf(2, 32, 64, {1, 8, 16}, {1, 3, 3}, {0, 1, 1})); }
 
 /// Tasks of 4 rows and all channels; base blocks of 2 rows.
 inline TilingPlan handPlan(const CubeWork& w) {

@@ -11,17 +11,13 @@
 #include "cubejit/machines.h"
 #include "cubejit/machines/toy.h"
 #include "runtime/verify/random_problem.h"
+#include "tests/support/layers.h"
 
 namespace cubejit {
 namespace {
 
 Problem network() {  // a video tokeniser's layer
-  Problem p;
-  p.batch = 1, p.cin = 256, p.cout = 128;
-  p.in = Dhw{11, 128, 130}, p.out = Dhw{9, 128, 128}, p.kernel = Dhw{3, 3, 3};
-  p.padBefore = p.padAfter = Dhw{0, 1, 0};
-  p.dtype = DType::kF16;
-  return p;
+  return ofType(DType::kF16, problemOf(1, 256, 128, {11, 128, 130}, {3, 3, 3}, {0, 1, 0}));
 }
 
 TEST(CubeWork, DataGradientIsPixelsByChannels) {

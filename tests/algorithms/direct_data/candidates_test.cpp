@@ -11,22 +11,11 @@
 
 #include "algorithms/kit/reorder.h"
 #include "tests/support/host.h"
+#include "tests/support/layers.h"
 #include "tiling/planner.h"
 
 namespace cubejit {
 namespace {
-
-Problem layer(Layout layout) {
-  Problem p;
-  p.rank = 2;
-  p.batch = 4;
-  p.cin = p.cout = 64;
-  p.in = p.out = Dhw{1, 28, 28};
-  p.kernel = Dhw{1, 3, 3};
-  p.padBefore = p.padAfter = Dhw{0, 1, 1};
-  p.layout = layout;
-  return p;
-}
 
 // Lanes of input channels: a vector of partial sums waits for each result of a cache block.
 TEST(DataReduced, SumsThatDoNotFitL2AreReadFromAfar) {
@@ -43,16 +32,6 @@ TEST(DataReduced, SumsThatDoNotFitL2AreReadFromAfar) {
   const double near = inputChannelCost(p, plan, machine).memoryCycles;
   plan.cache.d = 16;
   EXPECT_GT(inputChannelCost(p, plan, machine).memoryCycles, 1.2 * near);
-}
-
-Problem pointwise(std::int64_t cin, std::int64_t cout, std::int64_t side) {
-  Problem p = layer(Layout::kNdhwc);
-  p.cin = cin;
-  p.cout = cout;
-  p.in = p.out = Dhw{1, side, side};
-  p.kernel = Dhw{1, 1, 1};
-  p.padBefore = p.padAfter = Dhw{0, 0, 0};
-  return p;
 }
 
 // Cache blocks of a power of two of boxes leave some cores with one more than others: some are equal shares.

@@ -11,20 +11,14 @@
 #include "algorithms/direct_data/direct_data.h"
 #include "codegen/tile/program.h"
 #include "tests/support/host.h"
+#include "tests/support/layers.h"
 
 namespace cubejit {
 namespace {
 
 Problem row(std::int64_t cin, std::int64_t cout, std::int64_t pixels, std::int64_t taps, std::int64_t padding) {
-  Problem p;
+  Problem p = problemOf(1, cin, cout, {1, 1, pixels}, {1, 1, taps}, {0, 0, padding});
   p.rank = 1;
-  p.cin = cin;
-  p.cout = cout;
-  p.in = Dhw{1, 1, pixels};
-  p.kernel = Dhw{1, 1, taps};
-  p.padBefore = p.padAfter = Dhw{0, 0, padding};
-  p.out = Dhw{1, 1, pixels + 2 * padding - taps + 1};
-  p.layout = Layout::kNdhwc;
   return p;
 }
 

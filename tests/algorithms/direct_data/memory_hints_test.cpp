@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "algorithms/direct_data/direct_data.h"
+#include "tests/support/layers.h"
 #include "tiling/planner.h"
 
 namespace cubejit {
@@ -17,13 +18,7 @@ using ::testing::IsEmpty;
 const Machine kHost = hostMachine(avx512Isa(), 2, 32768, 1 << 20, 32 << 20);
 
 Problem pointwise(std::int64_t extent = 64, std::int64_t channels = 64) {
-  Problem p;
-  p.rank = 2;
-  p.batch = 2;
-  p.cin = p.cout = channels;
-  p.in = p.out = Dhw{1, extent, extent};
-  p.layout = Layout::kNdhwc;
-  return p;
+  return squareProblem(2, channels, channels, extent, 1);
 }
 
 std::vector<std::string> brokenHints(const Problem& problem, const DirectDataPlan& plan, const Machine& machine) {

@@ -5,16 +5,14 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/layers.h"
+
 namespace cubejit {
 namespace {
 
 Problem line(std::int64_t columns, std::int64_t kernel, std::int64_t stride) {
-  Problem p;
+  Problem p = problemOf(1, 1, 1, {1, 1, columns}, {1, 1, kernel}, {0, 0, 0}, {1, 1, stride});
   p.rank = 1;
-  p.in = Dhw{1, 1, columns};
-  p.kernel = Dhw{1, 1, kernel};
-  p.stride = Dhw{1, 1, stride};
-  p.out = Dhw{1, 1, (columns - kernel) / stride + 1};
   return p;
 }
 

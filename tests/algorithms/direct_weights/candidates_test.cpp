@@ -11,45 +11,16 @@
 
 #include "algorithms/kit/reorder.h"
 #include "tests/support/host.h"
+#include "tests/support/layers.h"
 #include "tiling/planner.h"
 
 namespace cubejit {
 namespace {
 
-Problem layer(Layout layout) {
-  Problem p;
-  p.rank = 2;
-  p.batch = 4;
-  p.cin = p.cout = 64;
-  p.in = p.out = Dhw{1, 28, 28};
-  p.kernel = Dhw{1, 3, 3};
-  p.padBefore = p.padAfter = Dhw{0, 1, 1};
-  p.layout = layout;
-  return p;
-}
-
-Problem pointwise(std::int64_t cin, std::int64_t cout, std::int64_t side) {
-  Problem p = layer(Layout::kNdhwc);
-  p.cin = cin;
-  p.cout = cout;
-  p.in = p.out = Dhw{1, side, side};
-  p.kernel = Dhw{1, 1, 1};
-  p.padBefore = p.padAfter = Dhw{0, 0, 0};
-  return p;
-}
-
 Machine avx512() { return hostMachine(avx512Isa(), 2, 32768, 1 << 20, 32 << 20); }
 
 Problem volume(std::int64_t channels, Dhw extent, std::int64_t taps) {
-  Problem p;
-  p.rank = 3;
-  p.batch = 1;
-  p.cin = p.cout = channels;
-  p.in = p.out = extent;
-  p.kernel = {taps, taps, taps};
-  p.padBefore = p.padAfter = {taps / 2, taps / 2, taps / 2};
-  p.layout = Layout::kNdhwc;
-  return p;
+  return problemOf(1, channels, channels, extent, {taps, taps, taps}, {taps / 2, taps / 2, taps / 2});
 }
 
 // Each reduction block of a line loads and stores all sums: none of a few pixels is left over, and few pixels may be one reduction block.

@@ -9,21 +9,13 @@
 
 #include "algorithms/lower.h"
 #include "tests/support/host.h"
+#include "tests/support/layers.h"
 #include "tiling/planner.h"
 
 namespace cubejit {
 namespace {
 
-Problem pointwise(DType type) {
-  Problem p;
-  p.batch = 2;
-  p.cin = 40;
-  p.cout = 24;
-  p.in = p.out = {1, 3, 4};
-  p.layout = Layout::kNdhwc;
-  p.dtype = type;
-  return p;
-}
+Problem pointwise(DType type) { return ofType(type, problemOf(2, 40, 24, {1, 3, 4}, {1, 1, 1}, {0, 0, 0})); }
 
 // All pixels in one reduction block: a pointwise problem is one line of those of all images.
 DirectWeightsPlan wholeLine() {

@@ -11,6 +11,7 @@
 #include "algorithms/direct_weights/direct_weights.h"
 #include "codegen/tile/program.h"
 #include "tests/support/host.h"
+#include "tests/support/layers.h"
 
 namespace cubejit {
 namespace {
@@ -38,15 +39,7 @@ TEST(LowerWeights, BlocksOfAsManyTapsShareAKernel) {
 }
 
 Problem padded3x3(std::int64_t batch, std::int64_t channels, std::int64_t side) {
-  Problem p;
-  p.rank = 2;
-  p.batch = batch;
-  p.cin = p.cout = channels;
-  p.in = p.out = Dhw{1, side, side};
-  p.kernel = Dhw{1, 3, 3};
-  p.padBefore = p.padAfter = Dhw{0, 1, 1};
-  p.layout = Layout::kNdhwc;
-  return p;
+  return squareProblem(batch, channels, channels, side);
 }
 
 // Rows of seven columns: pairs of them leave one over in every row, pairs of images none.

@@ -7,6 +7,7 @@
 
 #include "algorithms/grouped/shape.h"
 #include "tests/support/host.h"
+#include "tests/support/layers.h"
 #include "tests/support/plan_fields.h"
 #include "tiling/planner.h"
 
@@ -14,18 +15,7 @@ namespace cubejit {
 namespace {
 
 Problem grouped(std::int64_t groups, std::int64_t in, std::int64_t out, Layout layout) {
-  Problem p;
-  p.rank = 2;
-  p.batch = 2;
-  p.groups = groups;
-  p.cin = groups * in;
-  p.cout = groups * out;
-  p.in = p.out = Dhw{1, 28, 28};
-  p.kernel = Dhw{1, 3, 3};
-  p.stride = p.dilation = Dhw{1, 1, 1};
-  p.padBefore = p.padAfter = Dhw{0, 1, 1};
-  p.layout = layout;
-  return p;
+  return ofGroups(groups, inLayout(layout, squareProblem(2, groups * in, groups * out, 28)));
 }
 
 TEST(GroupedCandidates, ApplyToSmallGroupsOnly) {

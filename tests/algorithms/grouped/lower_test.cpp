@@ -11,6 +11,7 @@
 #include "algorithms/lower.h"
 #include "codegen/vectorize.h"
 #include "tests/support/host.h"
+#include "tests/support/layers.h"
 #include "tests/support/plan_fields.h"
 #include "tiling/planner.h"
 
@@ -18,22 +19,8 @@ namespace cubejit {
 namespace {
 
 Problem grouped(std::int64_t groups, std::int64_t in, std::int64_t out, Dhw kernel, Dhw stride, Layout layout) {
-  Problem p;
-  p.rank = 3;
-  p.batch = 2;
-  p.groups = groups;
-  p.cin = groups * in;
-  p.cout = groups * out;
-  p.in = Dhw{3, 11, 20};
-  p.kernel = kernel;
-  p.stride = stride;
-  p.dilation = Dhw{1, 1, 1};
-  for (int a = 0; a < 3; ++a) {
-    p.padBefore[a] = p.padAfter[a] = kernel[a] / 2;
-    p.out[a] = (p.in[a] + 2 * p.padBefore[a] - kernel[a]) / stride[a] + 1;
-  }
-  p.layout = layout;
-  return p;
+  const Dhw pad{kernel.d / 2, kernel.h / 2, kernel.w / 2};
+  return ofGroups(groups, inLayout(layout, problemOf(2, groups * in, groups * out, {3, 11, 20}, kernel, pad, stride)));
 }
 
 // Multiply-accumulates of all lanes that count, by walking the program as a machine would.

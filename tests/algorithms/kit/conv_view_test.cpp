@@ -5,22 +5,13 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/layers.h"
+
 namespace cubejit {
 namespace {
 
 Problem strided(Layout layout) {
-  Problem p;
-  p.rank = 2;
-  p.batch = 2;
-  p.groups = 2;
-  p.cin = 4;
-  p.cout = 6;
-  p.in = Dhw{1, 5, 7};
-  p.out = Dhw{1, 2, 3};
-  p.kernel = Dhw{1, 3, 3};
-  p.stride = Dhw{1, 2, 2};
-  p.layout = layout;
-  return p;
+  return ofGroups(2, inLayout(layout, planeProblem(2, 4, 6, {1, 5, 7}, {1, 3, 3}, {0, 0, 0}, {1, 2, 2})));
 }
 
 TEST(ConvView, StridesFollowTheLayout) {

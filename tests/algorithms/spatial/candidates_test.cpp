@@ -11,22 +11,11 @@
 
 #include "algorithms/kit/reorder.h"
 #include "tests/support/host.h"
+#include "tests/support/layers.h"
 #include "tiling/planner.h"
 
 namespace cubejit {
 namespace {
-
-Problem layer(Layout layout) {
-  Problem p;
-  p.rank = 2;
-  p.batch = 4;
-  p.cin = p.cout = 64;
-  p.in = p.out = Dhw{1, 28, 28};
-  p.kernel = Dhw{1, 3, 3};
-  p.padBefore = p.padAfter = Dhw{0, 1, 1};
-  p.layout = layout;
-  return p;
-}
 
 // One channel a group fills registers with rows of H: each operand row that is loaded then serves several.
 TEST(DataPixels, DepthwiseTilesHaveRows) {

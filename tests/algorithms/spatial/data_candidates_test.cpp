@@ -7,22 +7,14 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/host.h"
+#include "tests/support/layers.h"
 #include "tiling/planner.h"
 
 namespace cubejit {
 namespace {
 
 Problem firstLayer(DType type, Layout layout) {
-  Problem p;
-  p.batch = 2;
-  p.cin = 3;
-  p.cout = 32;
-  p.in = Dhw{1, 30, 40};
-  p.kernel = Dhw{1, 3, 3};
-  p.out = Dhw{1, 28, 38};
-  p.dtype = type;
-  p.layout = layout;
-  return p;
+  return ofType(type, inLayout(layout, problemOf(2, 3, 32, {1, 30, 40}, {1, 3, 3}, {0, 0, 0})));
 }
 
 TEST(PixelCandidates, SixteenBitActivationsAreNotConvertedBeforehand) {

@@ -16,20 +16,13 @@
 #include "cubejit/float16.h"
 #include "cubejit/index_map.h"
 #include "runtime/verify/format_tensor.h"
+#include "tests/support/layers.h"
 
 namespace cubejit {
 namespace {
 
-Problem problemOf(std::int64_t groups, std::int64_t cin, std::int64_t cout) {
-  Problem p;
-  p.batch = 2;
-  p.groups = groups;
-  p.cin = cin;
-  p.cout = cout;
-  p.in = {2, 3, 5};
-  p.kernel = {2, 1, 3};
-  p.out = {1, 3, 3};
-  return p;
+Problem grouped(std::int64_t groups, std::int64_t cin, std::int64_t cout) {
+  return ofGroups(groups, problemOf(2, cin, cout, {2, 3, 5}, {2, 1, 3}, {0, 0, 0}));
 }
 
 // Converts through the tile interpreter, which checks that nothing outside the tensors is touched.
@@ -59,7 +52,7 @@ TEST(Convert, EveryPairOfLayoutsAndTypes) {
   constexpr DType kTypes[] = {DType::kF32, DType::kF16, DType::kBf16};
   for (const auto& [groups, cin, cout] :
        {std::array<std::int64_t, 3>{1, 20, 33}, {1, 1, 16}, {4, 12, 8}, {5, 40, 40}, {20, 20, 20}}) {
-    const Problem p = problemOf(groups, cin, cout);
+    const Problem p = grouped(groups, cin, cout);
     for (const TensorId t : {TensorId::kX, TensorId::kDy, TensorId::kW}) {
       const bool weights = t == TensorId::kW;
       const Layout layouts[] = {Layout::kNcdhw, Layout::kNdhwc, weights ? Layout::kFractalZ3d : Layout::kNdc1hwc0};
@@ -78,7 +71,7 @@ TEST(Convert, EveryPairOfLayoutsAndTypes) {
 TEST(Convert, RunsOfPieces) {
   for (const std::int64_t width :
        {std::int64_t{70'000'001}, std::int64_t{5461} * 256 * 17, std::int64_t{5461} * 4097}) {
-    Problem from = problemOf(1, 3, 16);
+    Problem from = grouped(1, 3, 16);
     from.batch = 1;
     from.in = {1, 1, width};
     Problem to = from;
@@ -110,7 +103,7 @@ TEST(Convert, RunsOfPieces) {
 
 TEST(Convert, WhatIsReadAsHf32IsRounded) {
   for (const auto& [type, mantissa] : {std::pair{DType::kHf32, 11}, {DType::kHf32Low, 10}}) {
-    Problem from = problemOf(1, 4, 4), to = from;
+    Problem from = grouped(1, 4, 4), to = from;
     from.formats[static_cast<std::size_t>(TensorId::kDy)] = TensorFormat{type, Layout::kNcdhw, {}, 0};
     to.formats[static_cast<std::size_t>(TensorId::kDy)] = TensorFormat{DType::kF32, Layout::kNcdhw, {}, 0};
     std::vector<float> values(static_cast<std::size_t>(plainElements(from, TensorId::kDy)), 1.2345678F),
@@ -122,7 +115,7 @@ TEST(Convert, WhatIsReadAsHf32IsRounded) {
 }
 
 TEST(Convert, StridedViewsAndBlocksOfOtherSizes) {
-  const Problem p = problemOf(1, 20, 33);
+  const Problem p = grouped(1, 20, 33);
   // x as a transposed view with gaps: w slowest, channels 2 apart.
   const TensorFormat view{DType::kF16, Layout::kNcdhw, {45, 2, 400, 90, 1200}};
   for (const Layout to : {Layout::kNcdhw, Layout::kNdhwc, Layout::kNdc1hwc0})

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/layers.h"
 #include "tests/support/plan_fields.h"
 #include "tiling/check_problem.h"
 #include "tiling/planner.h"
@@ -14,12 +15,7 @@ namespace cubejit {
 namespace {
 
 Problem threeTaps(std::int64_t channels = 64) {
-  Problem p;
-  p.batch = 2;
-  p.cin = p.cout = channels;
-  p.in = p.out = Dhw{1, 20, 22};
-  p.kernel = Dhw{1, 3, 3};
-  p.padBefore = p.padAfter = Dhw{0, 1, 1};
+  Problem p = problemOf(2, channels, channels, {1, 20, 22}, {1, 3, 3}, {0, 1, 1});
   p.math = MathMode::kRelaxed;
   return p;
 }

@@ -21,24 +21,14 @@
 #include "cubejit/machines.h"
 #include "runtime/pipeline/compile.h"
 #include "runtime/verify/random_problem.h"
+#include "tests/support/layers.h"
 #include "tests/support/unit_models/run_units.h"
 
 namespace cubejit {
 namespace {
 
 Problem strided(DType type) {
-  Problem p;
-  p.rank = 2;
-  p.batch = 2;
-  p.cin = 20;
-  p.cout = 24;
-  p.in = {1, 13, 15};
-  p.kernel = {1, 3, 3};
-  p.stride = {1, 2, 2};
-  p.padBefore = p.padAfter = {0, 1, 1};
-  p.out = {1, 7, 8};
-  p.dtype = type;
-  return p;
+  return ofType(type, planeProblem(2, 20, 24, {1, 13, 15}, {1, 3, 3}, {0, 1, 1}, {1, 2, 2}));
 }
 
 // Elements of a tensor: small reals, and `value` here and there.

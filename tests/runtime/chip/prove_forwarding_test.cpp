@@ -7,24 +7,12 @@
 
 #include "cubejit/emulation.h"
 #include "cubejit/machines.h"
+#include "tests/support/layers.h"
 
 namespace cubejit {
 namespace {
 
-Problem layer() {
-  Problem p;
-  p.rank = 2;
-  p.batch = 2;
-  p.cin = 40;
-  p.cout = 24;
-  p.in = {1, 14, 15};
-  p.kernel = {1, 3, 3};
-  p.stride = {1, 2, 1};
-  p.padBefore = p.padAfter = {0, 1, 1};
-  p.out = {1, 7, 15};
-  p.dtype = DType::kBf16;
-  return p;
-}
+Problem layer() { return ofType(DType::kBf16, planeProblem(2, 40, 24, {1, 14, 15}, {1, 3, 3}, {0, 1, 1}, {1, 2, 1})); }
 
 TEST(ProveForwarding, StepsOfBothGradientsAreProven) {
   const Machine machine = *machineByName("toy");

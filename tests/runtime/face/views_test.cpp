@@ -19,6 +19,7 @@
 #include "runtime/verify/format_tensor.h"
 #include "runtime/verify/random_problem.h"
 #include "runtime/verify/verify_problem.h"
+#include "tests/support/layers.h"
 #include "tiling/planner.h"
 
 namespace cubejit {
@@ -190,16 +191,8 @@ TEST(Views, OfEveryKindAreRightInEveryAlgorithm) {
 }
 
 Problem largeLayer(bool grouped) {
-  Problem p;
+  Problem p = ofGroups(grouped ? 32 : 1, inLayout(Layout::kNcdhw, squareProblem(8, 32, 32, 96)));
   p.name = grouped ? "depthwise" : "dense";
-  p.rank = 2;
-  p.batch = 8;
-  p.cin = p.cout = 32;
-  p.groups = grouped ? 32 : 1;
-  p.in = p.out = Dhw{1, 96, 96};
-  p.kernel = Dhw{1, 3, 3};
-  p.padBefore = p.padAfter = Dhw{0, 1, 1};
-  p.layout = Layout::kNcdhw;
   return p;
 }
 

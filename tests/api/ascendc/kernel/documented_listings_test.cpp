@@ -10,6 +10,7 @@
 #include "tests/api/ascendc/kernel/listings/english_include.inc"
 #include "tests/support/ascend_tasks.h"
 #include "tests/support/ascend_tensors.h"
+#include "tests/support/layers.h"
 #include "tiling/conv_backprop/conv3d_bp_input_tiling.h"
 
 namespace {
@@ -70,6 +71,7 @@ using cubejit::AscendCase;
 using cubejit::Dhw;
 using cubejit::Layout;
 using cubejit::Problem;
+using cubejit::problemOf;
 using cubejit::TensorId;
 using cubejit::ascendc::globalMemory;
 using Tiling = AscendC::tiling::TConv3DBackpropInputTiling;
@@ -138,15 +140,6 @@ void expectAllRight(const AscendCase& c, void (*change)(Tiling&) = nullptr) {
     expectRight<half>(c, Layout::kNdc1hwc0, blockedKernel<half, half, half>, blocks, change);
     expectRight<bfloat16_t>(c, Layout::kNdc1hwc0, blockedKernel<bfloat16_t, bfloat16_t, bfloat16_t>, blocks, change);
   }
-}
-
-Problem problemOf(std::int64_t batch, std::int64_t cin, std::int64_t cout, Dhw in, Dhw kernel, Dhw pad,
-                  Dhw stride = {1, 1, 1}, Dhw dilation = {1, 1, 1}) {
-  Problem p;
-  p.batch = batch, p.cin = cin, p.cout = cout;
-  p.in = in, p.kernel = kernel, p.stride = stride, p.dilation = dilation;
-  p.padBefore = p.padAfter = pad;
-  return p;
 }
 
 TEST(DocumentedListings, PlainConvolution) {

@@ -9,6 +9,7 @@
 #include "cubejit_ascendc/launch.h"
 #include "tests/support/ascend_dw_kernel.h"
 #include "tests/support/ascend_tensors.h"
+#include "tests/support/layers.h"
 #include "tiling/conv_backprop/conv3d_bp_filter_tiling.h"
 
 namespace cubejit {
@@ -35,15 +36,6 @@ TilingData tilingOf(const Problem& p) {
   TilingData data;
   EXPECT_EQ(tiling.GetTiling(data), 0) << cubejit_last_error();
   return data;
-}
-
-Problem problemOf(std::int64_t batch, std::int64_t cin, std::int64_t cout, Dhw in, Dhw kernel, Dhw pad,
-                  Dhw stride = {1, 1, 1}, Dhw dilation = {1, 1, 1}) {
-  Problem p;
-  p.batch = batch, p.cin = cin, p.cout = cout;
-  p.in = in, p.kernel = kernel, p.stride = stride, p.dilation = dilation;
-  p.padBefore = p.padAfter = pad;
-  return p;
 }
 
 template <class T>

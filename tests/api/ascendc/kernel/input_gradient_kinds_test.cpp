@@ -7,6 +7,7 @@
 
 #include "cubejit/cubejit.h"
 #include "tests/support/ascend_dx_kernel.h"
+#include "tests/support/layers.h"
 
 namespace cubejit {
 namespace {
@@ -14,15 +15,6 @@ namespace {
 using ConvCommonApi::ConvFormat;
 using testing::HasSubstr;
 using Tiling = AscendC::tiling::TConv3DBackpropInputTiling;
-
-Problem problemOf(std::int64_t batch, std::int64_t cin, std::int64_t cout, Dhw in, Dhw kernel, Dhw pad,
-                  Dhw stride = {1, 1, 1}) {
-  Problem p;
-  p.batch = batch, p.cin = cin, p.cout = cout;
-  p.in = in, p.kernel = kernel, p.stride = stride;
-  p.padBefore = p.padAfter = pad;
-  return p;
-}
 
 struct Way {
   std::string soc = "ascend910b2";

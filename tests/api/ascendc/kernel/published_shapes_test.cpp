@@ -10,6 +10,7 @@
 #include "cubejit/cubejit.h"
 #include "runtime/verify/sampled_pass.h"
 #include "tests/support/ascend_dx_kernel.h"
+#include "tests/support/layers.h"
 
 namespace cubejit {
 namespace {
@@ -59,14 +60,6 @@ void expectRight(const Problem& problem, const PublishedBlocks& blocks) {
   for (const SampledElement& e : sampledPass(p, Pass::kDx, 4e6, 3, c.dy, c.x, c.w))
     ASSERT_NEAR(plain[e.index], e.value, std::abs(e.value) * unit + e.bound * summands * std::ldexp(1.0, -24) + 1e-6)
         << e.index;
-}
-
-Problem problemOf(std::int64_t batch, std::int64_t cin, std::int64_t cout, Dhw in, Dhw kernel, Dhw pad) {
-  Problem p;
-  p.batch = batch, p.cin = cin, p.cout = cout;
-  p.in = in, p.kernel = kernel;
-  p.padBefore = p.padAfter = pad;
-  return p;
 }
 
 // The published task has 48 pixels, more than the 40 of a depth: kernels clamp, and the tasks here do.
