@@ -105,6 +105,7 @@ TEST(TileParse, ErrorsSayWhereAndWhat) {
        "line 5, column 14: expected one of input, output, shared, private, constant, got 'scratch'"},
       {"buffer x input 288", "buffer x input 99999999999999999999",
        "line 4, column 16: expected its size in bytes: 99999999999999999999 is not in"},
+      {"buffer x input 288", "buffer x input 288k", "line 4, column 16: expected its size in bytes, got '288k'"},
       {"k1 copy", "k2 copy", "expected the next kernel: 2 is not in [1, 1]"},
       {"k1 copy", "k1 kopie",
        "expected one of contract, copy, transpose, fill, accumulate, lane_sums, map, got 'kopie'"},
