@@ -50,7 +50,7 @@ TEST_F(Cli, TargetsPlanAndVersionsAreData) {
   EXPECT_EQ(o.code, 0) << o.err;
   const std::vector<Json> plans = lines(o.out);
   ASSERT_EQ(plans.size(), 3U);
-  EXPECT_EQ(plans[0].at("gradient"), "dx");
+  EXPECT_EQ(plans[0].at("pass"), "dx");
   EXPECT_FALSE(plans[1].at("candidates").empty());
   EXPECT_TRUE(plans[2].contains("workspace_bytes"));
   EXPECT_THAT(run(std::string("plan ") + kSmall + " --explain").out, HasSubstr("legal candidates"));
@@ -348,7 +348,7 @@ TEST_F(Cli, BenchPrintsTheFieldsOfItsContract) {
   const std::vector<Json> out = lines(o.out);
   ASSERT_EQ(out.size(), 3U);
   for (const char* field :
-       {"schema", "name", "gradient", "dtype", "layout", "isa", "backend", "threads", "ns_median", "ns_min",
+       {"schema", "name", "pass", "dtype", "layout", "isa", "backend", "threads", "ns_median", "ns_min",
         "cpu_ns_median", "samples", "flops", "gflops", "peak_gflops", "workspace_bytes", "generate_us", "plan"}) {
     for (const Json& line : out) EXPECT_TRUE(line.contains(field)) << field;
   }
@@ -358,7 +358,7 @@ TEST_F(Cli, BenchPrintsTheFieldsOfItsContract) {
               ::testing::ContainsRegex("db .* - +[0-9]+K"));
   EXPECT_EQ(out[0].at("flops"), 2 * 3 * 4 * (6 * 3 - 2)) << "the two taps on padding do not count";
   EXPECT_EQ(out[2].at("flops"), 3 * 6);
-  EXPECT_EQ(out[1].at("gradient"), "dw");
+  EXPECT_EQ(out[1].at("pass"), "dw");
   EXPECT_EQ(out[0].at("layout"), "ncdhw");
   EXPECT_GE(out[0].at("samples").get<int>(), 7);
   EXPECT_LE(out[0].at("ns_min").get<double>(), out[0].at("ns_median").get<double>());

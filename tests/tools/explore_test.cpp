@@ -81,9 +81,9 @@ TEST_F(Explore, NumbersAreThoseOfThePlanAndTheReportOfTheSameMachine) {
     double cycles = 0, energy = 0;
     std::map<std::string, double> bytes;
     for (std::size_t g = 0; g < 2; ++g) {
-      const Json& mine = point.at("gradients").at(g);
+      const Json& mine = point.at("passes").at(g);
       for (const char* key :
-           {"gradient", "plan", "predicted_cycles", "predicted_us", "bound", "tasks", "buffers", "pipes"})
+           {"pass", "plan", "predicted_cycles", "predicted_us", "bound", "tasks", "buffers", "pipes"})
         EXPECT_EQ(mine.at(key), plans[g].at(key)) << key;
       cycles += plans[g].at("predicted_cycles").get<double>();
       energy += mine.at("energy_pj").get<double>();
@@ -110,7 +110,7 @@ TEST_F(Explore, NumbersAreThoseOfThePlanAndTheReportOfTheSameMachine) {
 // The model of docs/energy.md, written again: this chip's L0A and L0B have 64 KiB, L0C 128, L1 512; L2 is banks of 1 MiB.
 TEST_F(Explore, EnergyIsTheDocumentedSum) {
   const Json point = explored(kExplore + "--passes dx")[0];
-  const Json& dx = point.at("gradients").at(0);
+  const Json& dx = point.at("passes").at(0);
   const auto bytes = [&](const char* path) { return dx.at("bytes").at(path).get<double>(); };
   const double steps = dx.at("cube_steps").get<double>(), slope = std::log(5.0) / std::log(32.0);
   const auto sram = [&](double kib) { return 2.5 * std::pow(kib / 32, slope); };
@@ -196,7 +196,7 @@ TEST_F(Explore, ARunGoesOnWhereItWasStopped) {
   EXPECT_EQ(explored(words), points);  // nothing is left to do
   EXPECT_EQ(text("points.jsonl"), before);
   refused(2, words + " --vary l1=256K", {"points.jsonl holds another exploration: its 'vary' differs"});
-  refused(2, words + " --passes dx", {"its 'gradients' differs; name another file with --out"});
+  refused(2, words + " --passes dx", {"its 'passes' differs; name another file with --out"});
   write("notes.txt", "keep me\n");
   refused(2, kExplore + "--out notes.txt", {"notes.txt is no file of points"});
   write("notes.txt", "keep me");
@@ -229,9 +229,9 @@ TEST_F(Explore, DamagedPointsAreRefused) {
     refuses(point);
   }
   Json point = lines[1];
-  point["gradients"][0].erase("name");
+  point["passes"][0].erase("name");
   refuses(point);
-  point["gradients"] = {1};
+  point["passes"] = {1};
   refuses(point);
 }
 
@@ -299,7 +299,7 @@ TEST_F(Explore, MachinesWithoutAPlanAreToldAndNotOnTheFront) {
   ASSERT_EQ(points.size(), 2U);
   EXPECT_GT(points[0].at("failed"), 0);
   EXPECT_FALSE(points[0].at("front").get<bool>());
-  EXPECT_THAT(points[0].at("gradients").dump(), HasSubstr("\"error\":"));
+  EXPECT_THAT(points[0].at("passes").dump(), HasSubstr("\"error\":"));
   const Outcome none = run(kExplore + "--vary l1=1K");
   EXPECT_EQ(none.code, 3) << none.err;
   EXPECT_THAT(none.err, HasSubstr("no machine has a plan for every pass; of the first, 1,64,20,24 * 48,64,3,3: "));

@@ -231,7 +231,7 @@ TEST_F(Tune, EmulatedMachinesAreSearchedByModelledCycles) {
     EXPECT_LE(row["cycles"], row["untuned_cycles"]);
     EXPECT_EQ(row["tuned"].get<bool>(), row["cycles"] < row["untuned_cycles"]);
     const Json planned =
-        Json::parse(run("plan " + chip + " --passes " + row["gradient"].get<std::string>() + " --json").out);
+        Json::parse(run("plan " + chip + " --passes " + row["pass"].get<std::string>() + " --json").out);
     EXPECT_EQ(planned["source"], "record") << planned["source_note"];
     EXPECT_EQ(planned["plan"], row["plan"]);
     EXPECT_EQ(planned["predicted_cycles"], row["cycles"]);

@@ -173,7 +173,7 @@ int bench(const RequestFlags& flags, const Sampling& sampling, const std::string
       if (flags.json) {
         Json out{{"schema", "cubejit.bench/1"},
                  {"name", p.name},
-                 {"gradient", what.name},
+                 {"pass", what.name},
                  {"dtype", dtypeText(p)},
                  {"layout", layoutText(p)},
                  {"isa", toString(isa)},

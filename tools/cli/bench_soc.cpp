@@ -86,7 +86,7 @@ int benchSoc(const RequestFlags& flags, const Request& request, double minSecond
         Json out{{"schema", "cubejit.bench_soc/1"},
                  {"name", p.name},
                  {"soc", request.soc()->name},
-                 {"gradient", toString(pass)},
+                 {"pass", toString(pass)},
                  {"threads", request.threads[0]},
                  {"ns_median", emulated},
                  {"ns_min", sides->emulated.front()},

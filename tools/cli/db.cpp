@@ -105,7 +105,7 @@ int list(const std::vector<TuneRecord>& records, const DbFlags& flags) {
     if (flags.json) {
       fmt::print("{}", jsonLine(Json{{"schema", "cubejit.db/1"},
                                      {"name", r.key.problem.name},
-                                     {"gradient", toString(r.key.pass)},
+                                     {"pass", toString(r.key.pass)},
                                      {"threads", r.key.threads},
                                      {"machine", r.key.machine},
                                      {"trials", line.trials},
@@ -220,7 +220,7 @@ int diff(const std::vector<TuneRecord>& mine, const DbFlags& flags, const std::s
     if (flags.json)
       fmt::print("{}", jsonLine(Json{{"schema", "cubejit.db_diff/1"},
                                      {"name", any.key.problem.name},
-                                     {"gradient", toString(any.key.pass)},
+                                     {"pass", toString(any.key.pass)},
                                      {"gain", a == nullptr ? 0 : 1 / a->relative},
                                      {"other_gain", b == nullptr ? 0 : 1 / b->relative}}));
     else

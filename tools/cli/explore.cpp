@@ -54,8 +54,8 @@ Json requestToJson(const Machine& base, const std::vector<Axis>& axes, const Que
   Json out{{"schema", "cubejit.explore/1"}, {"version", version()}, {"base", Json::parse(machineToJson(base))}};
   out["vary"] = Json::object();
   for (const Axis& axis : axes) out["vary"][axis.field] = axis.values;
-  out["gradients"] = Json::array();
-  for (const Pass pass : question.passes) out["gradients"].push_back(toString(pass));
+  out["passes"] = Json::array();
+  for (const Pass pass : question.passes) out["passes"].push_back(toString(pass));
   out["problems"] = Json::array();
   for (const Problem& problem : question.problems) out["problems"].push_back(Json::parse(problemToJson(problem)));
   out["energy"] = energyToJson(question.figures);
@@ -278,7 +278,7 @@ int explore(const RequestFlags& flags, const ExploreFlags& own, const std::strin
   }
   const bool none = std::all_of(points.begin(), points.end(), [](const Json& p) { return p["failed"] != 0; });
   if (none && code == 0) {
-    for (const Json& pass : points.front()["gradients"]) {
+    for (const Json& pass : points.front()["passes"]) {
       if (!pass.contains("error")) continue;
       return report(Error{ErrorCode::kNoFeasiblePlan, Stage::kPlan,
                           "no machine has a plan for every pass; of the first, " + pass["name"].get<std::string>() +

@@ -60,7 +60,7 @@ Result<Json> pointToJson(const GridPoint& point, const Question& question) {
            {"failed", 0},
            {"bytes", Json::object()},
            {"energy", Json::object()},
-           {"gradients", Json::array()}};
+           {"passes", Json::array()}};
   const auto add = [](Json& sum, const Json& more) { sum = sum.get<double>() + more.get<double>(); };
   for (const Problem& problem : question.problems) {
     for (const Pass pass : question.passes) {
@@ -68,8 +68,8 @@ Result<Json> pointToJson(const GridPoint& point, const Question& question) {
       if (!one.ok() && isOutOfMemory(one.error())) return one.error();
       if (!one.ok()) {
         out["failed"] = out["failed"].get<int>() + 1;
-        out["gradients"].push_back(
-            {{"name", problem.name}, {"gradient", toString(pass)}, {"error", one.error().message}});
+        out["passes"].push_back(
+            {{"name", problem.name}, {"pass", toString(pass)}, {"error", one.error().message}});
         continue;
       }
       add(out["cycles"], (*one)["predicted_cycles"]);
@@ -79,7 +79,7 @@ Result<Json> pointToJson(const GridPoint& point, const Question& question) {
         for (const auto& [name, value] : (*one)[key].items())
           out[key][name] = out[key].value(name, 0.0) + value.get<double>();
       }
-      out["gradients"].push_back(std::move(*one));
+      out["passes"].push_back(std::move(*one));
     }
   }
   return out;
@@ -93,7 +93,7 @@ bool isPoint(const Json& json) {
   const bool right = json.is_object() && has("vary", &Json::is_object) && has("machine", &Json::is_object) &&
                      json["machine"].contains("name") && json["machine"]["name"].is_string() &&
                      has("bytes", &Json::is_object) && has("energy", &Json::is_object) &&
-                     has("gradients", &Json::is_array) && json.contains("failed") &&
+                     has("passes", &Json::is_array) && json.contains("failed") &&
                      isWholeWithin(json["failed"], 0, INT_MAX);
   if (!right) return false;
   const auto isPass = [](const Json& pass) {
@@ -101,7 +101,7 @@ bool isPoint(const Json& json) {
            (!pass.contains("error") || pass["error"].is_string());
   };
   return std::all_of(numbers.begin(), numbers.end(), [&](const char* key) { return has(key, &Json::is_number); }) &&
-         std::all_of(json["gradients"].begin(), json["gradients"].end(), isPass);
+         std::all_of(json["passes"].begin(), json["passes"].end(), isPass);
 }
 
 std::vector<std::size_t> frontOf(const std::vector<Json>& points, const char* x, const char* y) {

@@ -22,7 +22,7 @@ struct Question {
 };
 
 /// The machine as JSON, what differs, and the sums over all passes: `cycles` and `us` as `plan --soc` predicts them, `energy_pj`,
-/// `memory_bytes`, `bytes` over each path as an emulated run counts them, `on_chip_bytes` of the machine; `gradients` has the same and
+/// `memory_bytes`, `bytes` over each path as an emulated run counts them, `on_chip_bytes` of the machine; `passes` has the same and
 /// the plan of each. Where a pass has no plan there is an `error` in its place, and `failed` counts them. Thread-safe.
 /// Errors: kLimitExceeded without memory, which is no property of a point.
 Result<Json> pointToJson(const GridPoint& point, const Question& question);

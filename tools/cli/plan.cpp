@@ -237,7 +237,7 @@ int plan(const RequestFlags& flags, bool explained, const std::string& typed) {
       if (flags.json) {
         Json out{{"schema", "cubejit.plan/1"},
                  {"name", problem.name},
-                 {"gradient", toString(pass)},
+                 {"pass", toString(pass)},
                  {"isa", toString(session.machine().isa.level)}};
         out["plan"] = Json::parse(planToJson(planned->plan));
         out["source"] = toString(planned->source);

@@ -156,7 +156,7 @@ Status execute(const RequestFlags& flags, const TimelineFiles& pictures, const s
   for (const auto& [name, file] : outs) {
     if (!flags.json) continue;
     fmt::print("{}", jsonLine({{"schema", "cubejit.run/1"},
-                               {"gradient", name},
+                               {"pass", name},
                                {"file", file},
                                {"shape", shapes.at(name)},
                                {"axes", axes.at(name)}}));

@@ -117,7 +117,7 @@ Result<Asked> resolveTune(const RequestFlags& flags, const TuneFlags& own, bool 
 }
 
 Json rowJson(const TuneRow& row, const Session& session) {
-  Json out{{"schema", "cubejit.tune/1"}, {"name", row.task.problem.name}, {"gradient", toString(row.task.pass)}};
+  Json out{{"schema", "cubejit.tune/1"}, {"name", row.task.problem.name}, {"pass", toString(row.task.pass)}};
   if (!row.error.empty()) {
     out["error"] = row.error;
     return out;

@@ -88,7 +88,7 @@ std::string dumpOf(const fs::path& folder, const TuneRow& row, const Session& se
 
 Json layerJson(const TuneRow& row, RecordKeeper& keeper, const TuneRun& run) {
   const TuneOutcome& o = row.outcome;
-  Json layer{{"name", row.task.problem.name}, {"gradient", toString(row.task.pass)}};
+  Json layer{{"name", row.task.problem.name}, {"pass", toString(row.task.pass)}};
   layer["flops"] = passFlops(row.task.problem, row.task.pass);
   layer["bytes"] = compulsoryBytes(row.task.problem, row.task.pass);
   layer["untuned_ns"] = medianNs(o.untuned.samplesNs);
@@ -117,7 +117,7 @@ Json modelJson(const std::vector<TuneRecord>& records, Pass pass) {
   const std::vector<FitPoint> points = fitPoints(mine);
   const double prior = FittedCost::choosePrior(points);
   const FittedCost fitted = FittedCost::fit(points, prior);
-  Json out{{"gradient", toString(pass)}};
+  Json out{{"pass", toString(pass)}};
   out["planner"] = qualityJson(rankModel(FittedCost(), points));
   out["fitted"] = qualityJson(rankModel(fitted, points));
   out["others"] = qualityJson(crossValidated(points, prior));
@@ -178,7 +178,7 @@ Status writeReport(const std::string& path, const std::vector<TuneRow>& rows, Re
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (!rows[i].error.empty()) {
       data["failed"].push_back(
-          {{"name", rows[i].task.problem.name}, {"gradient", toString(rows[i].task.pass)}, {"error", rows[i].error}});
+          {{"name", rows[i].task.problem.name}, {"pass", toString(rows[i].task.pass)}, {"error", rows[i].error}});
       continue;
     }
     Json layer = layerJson(rows[i], keeper, run);

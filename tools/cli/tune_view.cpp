@@ -64,7 +64,7 @@ void TuneView::begin(const TuneLayer& layer) {
                              {"layer", layer.index + 1},
                              {"layers", layer.count},
                              {"name", layer.name},
-                             {"gradient", layer.pass}}));
+                             {"pass", layer.pass}}));
   } else if (kind_ == ViewKind::kTerminal) {
     draw({}, "starting");
   }
