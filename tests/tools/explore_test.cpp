@@ -82,8 +82,7 @@ TEST_F(Explore, NumbersAreThoseOfThePlanAndTheReportOfTheSameMachine) {
     std::map<std::string, double> bytes;
     for (std::size_t g = 0; g < 2; ++g) {
       const Json& mine = point.at("passes").at(g);
-      for (const char* key :
-           {"pass", "plan", "predicted_cycles", "predicted_us", "bound", "tasks", "buffers", "pipes"})
+      for (const char* key : {"pass", "plan", "predicted_cycles", "predicted_us", "bound", "tasks", "buffers", "pipes"})
         EXPECT_EQ(mine.at(key), plans[g].at(key)) << key;
       cycles += plans[g].at("predicted_cycles").get<double>();
       energy += mine.at("energy_pj").get<double>();

@@ -68,8 +68,7 @@ Result<Json> pointToJson(const GridPoint& point, const Question& question) {
       if (!one.ok() && isOutOfMemory(one.error())) return one.error();
       if (!one.ok()) {
         out["failed"] = out["failed"].get<int>() + 1;
-        out["passes"].push_back(
-            {{"name", problem.name}, {"pass", toString(pass)}, {"error", one.error().message}});
+        out["passes"].push_back({{"name", problem.name}, {"pass", toString(pass)}, {"error", one.error().message}});
         continue;
       }
       add(out["cycles"], (*one)["predicted_cycles"]);
