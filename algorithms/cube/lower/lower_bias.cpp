@@ -42,8 +42,10 @@ class BiasLowering {
 
   Result<TileProgram> run() {
     const std::int64_t most = (ubBytes_ - sumsBytes()) / pixelBytes();
-    const int dy = b_.addTensor(TensorId::kDy, formatBytes(p_, TensorId::kDy));
-    const int db = b_.addTensor(TensorId::kDb, formatBytes(p_, TensorId::kDb));
+    const auto tensor = [&](TensorId t) {
+      return b_.addTensor(t, formatBytes(p_, t), storedElement(formatOf(p_, t).dtype));
+    };
+    const int dy = tensor(TensorId::kDy), db = tensor(TensorId::kDb);
     const int ub = b_.addBuffer("UB", Buffer::Use::kPrivate, ubBytes_);
     addCoreUnits(b_);
     b_.beginPhase("bias");

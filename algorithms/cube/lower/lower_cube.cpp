@@ -63,7 +63,9 @@ class Lowering {
     return one ? 1 : parts;
   }
 
-  int tensor(TensorId t) { return b_.addTensor(t, formatBytes(job_.problem, t)); }
+  int tensor(TensorId t) {
+    return b_.addTensor(t, formatBytes(job_.problem, t), storedElement(formatOf(job_.problem, t).dtype));
+  }
 
   void addBuffers() {
     buffers_.image = tensor(t_.image);

@@ -57,11 +57,7 @@ class TaskLowering {
            "_at" + text(task.start) + "_of" + text(task.extent)) {}
 
   Result<CubeTaskProgram> run() {
-    const auto tensor = [&](TensorId t) {
-      const int buffer = b_.addTensor(t, 0);
-      b_.bufferAt(buffer).element = storedElement(formatOf(job_.problem, t).dtype);
-      return buffer;
-    };
+    const auto tensor = [&](TensorId t) { return b_.addTensor(t, 0, storedElement(formatOf(job_.problem, t).dtype)); };
     buffers_.image = tensor(t_.image);
     buffers_.other = tensor(t_.other);
     buffers_.result = tensor(t_.result);

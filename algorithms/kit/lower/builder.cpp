@@ -174,9 +174,10 @@ int ProgramBuilder::addBuffer(std::string name, Buffer::Use use, std::int64_t by
   return static_cast<int>(program_.buffers.size()) - 1;
 }
 
-int ProgramBuilder::addTensor(TensorId tensor, std::int64_t bytes) {
+int ProgramBuilder::addTensor(TensorId tensor, std::int64_t bytes, Element element) {
   const int buffer = addBuffer(toString(tensor), isResult(tensor) ? Buffer::Use::kOutput : Buffer::Use::kInput, bytes);
   bufferAt(buffer).kept = tensor == TensorId::kW;
+  bufferAt(buffer).element = element;
   return buffer;
 }
 
