@@ -57,9 +57,9 @@ class Structure {
     require(b.use == Buffer::Use::kInput || !b.kept, "buffer " + b.name + " is kept but not an input");
     require(b.bytes >= 0, "buffer " + b.name + " has " + std::to_string(b.bytes) + " bytes");
     const bool known = b.element == Element::kF32 || b.element == Element::kF16 || b.element == Element::kBf16;
-    require(known && (b.isCallers() || b.element == Element::kF32) && b.bytes % elementBytes(b.element) == 0,
+    require(known && (b.isCallers() ? b.bytes % elementBytes(b.element) == 0 : b.element == Element::kF32),
             "buffer " + b.name + " has " + std::to_string(b.bytes) + " bytes of " + toString(b.element) +
-                "; inputs and outputs have whole elements of f32, f16 or bf16, others words of f32");
+                "; inputs and outputs have whole elements of f32, f16 or bf16, workspace and constants say f32");
     const auto valueBytes = static_cast<std::int64_t>(b.values.size() * sizeof(float));
     if (b.use == Buffer::Use::kConstant)
       require(valueBytes == b.bytes, "buffer " + b.name + " has " + std::to_string(b.bytes) + " bytes, its values " +
