@@ -48,9 +48,9 @@ struct KernelArgs {
   std::int64_t bRepeat = 0;            ///< bytes added to b
   std::int64_t cRepeat = 0;            ///< bytes added to c
   std::int64_t accumulate = 0;  ///< contracts: 1 = start from what is in C (f32 results only), 0 = start from zero
-  void* d =
-      nullptr;  ///< what an expression reads as d (biases, as f32, for instance); for contracts that make some, where copies of B's
-      ///< vectors go, one behind another; others: not used
+  /// What an expression reads as d (biases, as f32, for instance); for contracts that make some, where copies of B's vectors go, one behind
+  /// another; others: not used.
+  void* d = nullptr;
   std::int64_t residual =
       0;  ///< bytes from where an element goes to where an expression reads e (a residual, for instance)
   std::int64_t dRepeat = 0;  ///< bytes added to d after each repetition, for contracts whose epilogue reads it
