@@ -8,6 +8,7 @@
 #include "algorithms/algorithm.h"
 #include "algorithms/kit/adjoint.h"
 #include "algorithms/kit/lower/data_gradient.h"
+#include "algorithms/kit/lower/tensor_binding.h"
 #include "algorithms/kit/reorder.h"
 #include "algorithms/transforms/forward_names.h"
 #include "algorithms/transforms/reorder.h"
@@ -54,10 +55,7 @@ Result<TileProgram> lowerPass(const Problem& problem, const TilingPlan& plan, co
 Result<TileProgram> lower(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
   return withoutThrowing(Stage::kTile, [&]() -> Result<TileProgram> {
     CUBEJIT_TRY(program, lowerPass(problem, plan, machine, {}));
-    for (Buffer& buffer : program.buffers) {
-      const auto tensor = tensorNamed(buffer.boundName());
-      if (tensor) buffer.element = storedElement(formatOf(problem, *tensor).dtype);
-    }
+    setElements(program, problem);
     return std::move(program);
   });
 }

@@ -93,7 +93,7 @@ class Converter {
   }
 
  private:
-  bool finishes() const { return c_.epilogue != nullptr && c_.epilogue->any(); }
+  bool finishes() const { return c_.epilogue != nullptr; }
   std::int64_t in() const { return elementBytes(c_.fromType); }
   std::int64_t out() const { return elementBytes(c_.toType); }
 
@@ -239,7 +239,7 @@ class Converter {
   // `channel`: from where other axes led to.
   AxisDeltas moved(std::int64_t from, std::int64_t to, std::int64_t channel) const {
     AxisDeltas step{{source_, from * in()}, {sink_, to * out()}};
-    if (c_.epilogue != nullptr) step.push_back(c_.epilogue->toChannel(channel));
+    if (finishes()) step.push_back(c_.epilogue->toChannel(channel));
     return step;
   }
 
@@ -247,7 +247,7 @@ class Converter {
     b_.beginPhase(c_.name);
     source_ = b_.addStream("from", c_.source);
     sink_ = b_.addStream("to", c_.sink);
-    if (c_.epilogue != nullptr) c_.epilogue->enterPhase();
+    if (finishes()) c_.epilogue->enterPhase();
     const bool single = columnByColumn();
     const std::int64_t lineLength = std::max<std::int64_t>(1, longest(line_));
     // Both ends of a move stay in the L1 and L2 caches; those of all blocks do, if blocks share lines of memory.

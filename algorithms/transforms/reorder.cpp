@@ -50,16 +50,14 @@ TileProgram addStaging(TileProgram core, const Problem& problem, const TilingPla
     (result ? c.toType : c.fromType) = storedElement(given);
     if (!result && isHf32(given) && plan.pass != Pass::kDb) c.toType = elementOf(given);
     const std::size_t before = b.phases();
+    Epilogue epilogue(b, ops, lanes);
     if (result && ops.any()) {
       const DataGradient g = makeDataGradient(problem, false);
-      Epilogue epilogue(b, ops, lanes);
       epilogue.begin(g.result, g.view.groups, outside);
       c.epilogue = &epilogue;
-      addConversion(b, c, lanes);
-      epilogue.end();
-      continue;
     }
     addConversion(b, c, lanes);
+    epilogue.end();
     if (!result) b.movePhasesToFront(before);
   }
   return b.finish();

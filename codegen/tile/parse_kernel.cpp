@@ -43,7 +43,7 @@ void readValue(TextReader& in, std::optional<ListSteps>& value) {
   value->c = in.signedInteger(kLeast, kMost, "the bytes from one destination to the next, with their sign");
 }
 void readValue(TextReader& in, Element& value) { readWordOf(in, value, kElements); }
-ExpressionValue readOperand(TextReader& in) {
+ExpressionValue readExpressionValue(TextReader& in) {
   if (in.take("v")) return ExpressionValue::element();
   if (in.take("d")) return ExpressionValue::d();
   if (in.take("e")) return ExpressionValue::e();
@@ -61,7 +61,7 @@ void readValue(TextReader& in, Expression& f) {
       in.claim(1);
       for (std::size_t i = 0; i < arity(step.op); ++i) {
         in.expectSymbol(i == 0 ? "(" : ",");
-        step.operands[i] = readOperand(in);
+        step.operands[i] = readExpressionValue(in);
       }
       in.expectSymbol(")");
       f.steps.push_back(step);

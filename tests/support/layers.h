@@ -19,7 +19,7 @@ inline Problem problemOf(std::int64_t batch, std::int64_t cin, std::int64_t cout
   return p;
 }
 
-/// Of two axes.
+/// The same as a problem of rank 2; `in`, `kernel` and the others have a depth of one.
 inline Problem planeProblem(std::int64_t batch, std::int64_t cin, std::int64_t cout, const Dhw& in, const Dhw& kernel,
                             const Dhw& pad, const Dhw& stride = {1, 1, 1}) {
   Problem p = problemOf(batch, cin, cout, in, kernel, pad, stride);
@@ -27,7 +27,7 @@ inline Problem planeProblem(std::int64_t batch, std::int64_t cin, std::int64_t c
   return p;
 }
 
-/// Of square planes, with "same" padding.
+/// Planes of `size` x `size` pixels, padded so that an odd kernel gives as many results.
 inline Problem squareProblem(std::int64_t batch, std::int64_t cin, std::int64_t cout, std::int64_t size,
                              std::int64_t kernel = 3) {
   return planeProblem(batch, cin, cout, {1, size, size}, {1, kernel, kernel}, {0, kernel / 2, kernel / 2});

@@ -10,6 +10,7 @@
 #include "algorithms/cube/lower/channel_runs.h"
 #include "algorithms/cube/lower/cube_streams.h"
 #include "algorithms/kit/lower/data_gradient.h"
+#include "algorithms/kit/lower/tensor_binding.h"
 #include "algorithms/lower.h"
 #include "codegen/tile/unit_flags.h"
 #include "tiling/rounding.h"
@@ -42,10 +43,8 @@ class BiasLowering {
 
   Result<TileProgram> run() {
     const std::int64_t most = (ubBytes_ - sumsBytes()) / pixelBytes();
-    const auto tensor = [&](TensorId t) {
-      return b_.addTensor(t, formatBytes(p_, t), storedElement(formatOf(p_, t).dtype));
-    };
-    const int dy = tensor(TensorId::kDy), db = tensor(TensorId::kDb);
+    const int dy = b_.addTensor(TensorId::kDy, formatBytes(p_, TensorId::kDy));
+    const int db = b_.addTensor(TensorId::kDb, formatBytes(p_, TensorId::kDb));
     const int ub = b_.addBuffer("UB", Buffer::Use::kPrivate, ubBytes_);
     addCoreUnits(b_);
     b_.beginPhase("bias");
@@ -66,6 +65,7 @@ class BiasLowering {
     b_.phase().body = nest({strips}, {std::move(choice)});
     b_.phase().workCycles = static_cast<double>(formatBytes(p_, TensorId::kDy)) / 16;
     TileProgram program = b_.finish();
+    setElements(program, p_);
     setUnitFlags(program);
     return program;
   }

@@ -15,6 +15,7 @@
 #include "algorithms/cube/lower/task_axes.h"
 #include "algorithms/cube/lower/unit_calls.h"
 #include "algorithms/kit/lower/data_gradient.h"
+#include "algorithms/kit/lower/tensor_binding.h"
 #include "codegen/tile/unit_flags.h"
 #include "tiling/rounding.h"
 
@@ -50,6 +51,7 @@ class Lowering {
     if (tooLong_) return tooManyCalls(job_.plan.cube());
     if (!dx_) addCastPhase(b_, job_, t_, sums_, buffers_.result, parts_, result_, buffers_.ub, lanes_);
     TileProgram program = b_.finish();
+    setElements(program, job_.problem);
     if (!shortcuts_.leavesOutZeros) setUnitFlags(program);  // else its calls are not all that the units do
     return program;
   }
@@ -63,9 +65,7 @@ class Lowering {
     return one ? 1 : parts;
   }
 
-  int tensor(TensorId t) {
-    return b_.addTensor(t, formatBytes(job_.problem, t), storedElement(formatOf(job_.problem, t).dtype));
-  }
+  int tensor(TensorId t) { return b_.addTensor(t, formatBytes(job_.problem, t)); }
 
   void addBuffers() {
     buffers_.image = tensor(t_.image);

@@ -14,6 +14,7 @@
 #include "algorithms/cube/lower/task_keys.h"
 #include "algorithms/cube/lower/unit_calls.h"
 #include "algorithms/kit/lower/data_gradient.h"
+#include "algorithms/kit/lower/tensor_binding.h"
 #include "codegen/tile/touch.h"
 #include "tiling/rounding.h"
 
@@ -57,7 +58,7 @@ class TaskLowering {
            "_at" + text(task.start) + "_of" + text(task.extent)) {}
 
   Result<CubeTaskProgram> run() {
-    const auto tensor = [&](TensorId t) { return b_.addTensor(t, 0, storedElement(formatOf(job_.problem, t).dtype)); };
+    const auto tensor = [&](TensorId t) { return b_.addTensor(t, 0); };
     buffers_.image = tensor(t_.image);
     buffers_.other = tensor(t_.other);
     buffers_.result = tensor(t_.result);
@@ -69,6 +70,7 @@ class TaskLowering {
       if (block.compute >= 0) block.store = storeOf(block);
     }
     out.tile = b_.finish();
+    setElements(out.tile, job_.problem);
     const TaskPlace place = placeOf(job_, tensors_, task_);
     ProgramTouch touch(out.tile);
     out.image = begin(out.tile, buffers_.image, touch) - place.image;

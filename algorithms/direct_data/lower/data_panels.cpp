@@ -62,9 +62,7 @@ class Moves {
         }
       }
     });
-    const bool plain = !t_.channelsLast && t_.c0 == 0;
-    return loopNode(plane_, {loopNode(piece, eachRow(std::move(call), epilogue,
-                                                     plain ? StoredChannels::kLines : StoredChannels::kColumns))});
+    return loopNode(plane_, {loopNode(piece, eachRow(std::move(call), epilogue, storedChannels(t_)))});
   }
 
   Node sums(Epilogue& epilogue) {

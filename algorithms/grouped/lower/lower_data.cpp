@@ -117,7 +117,7 @@ class Lowering {
       for (const Operand* o : {&dy_, &dx_}) startAtPart(b_, blockPartition_, partOf(*o), *o);
       for (std::int64_t i = 0; bufferC_ && i < blockParts_; ++i) {
         const auto [bias, bytes] = epilogue_.toChannel(partOf(dx_).loadBegin(i));
-        if (bytes != 0) b_.moveStep(blockPartition_, i, bias, bytes);
+        b_.moveStep(blockPartition_, i, bias, bytes);
       }
     }
 
@@ -352,8 +352,7 @@ class Lowering {
     if (in)
       moves.push_back(callNode(std::move(call)));
     else
-      moves = epilogue_.storing(std::move(call),
-                                !t.channelsLast && t.c0 == 0 ? StoredChannels::kLines : StoredChannels::kColumns);
+      moves = epilogue_.storing(std::move(call), storedChannels(t));
     if (!together) moves = nest({row}, std::move(moves));
     b_.phase().body.push_back(loopNode(plane, std::move(moves)));
   }

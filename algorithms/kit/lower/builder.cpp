@@ -174,10 +174,9 @@ int ProgramBuilder::addBuffer(std::string name, Buffer::Use use, std::int64_t by
   return static_cast<int>(program_.buffers.size()) - 1;
 }
 
-int ProgramBuilder::addTensor(TensorId tensor, std::int64_t bytes, Element element) {
+int ProgramBuilder::addTensor(TensorId tensor, std::int64_t bytes) {
   const int buffer = addBuffer(toString(tensor), isResult(tensor) ? Buffer::Use::kOutput : Buffer::Use::kInput, bytes);
   bufferAt(buffer).kept = tensor == TensorId::kW;
-  bufferAt(buffer).element = element;
   return buffer;
 }
 
@@ -296,6 +295,7 @@ int ProgramBuilder::addPartOfWindows(std::string name, int axis, int begin, int 
 }
 
 void ProgramBuilder::moveStep(int axis, std::int64_t step, int stream, std::int64_t bytes) {
+  if (bytes == 0) return;  // runs stay whole
   std::vector<AxisStep>& steps = axisAt(axis).steps;
   auto run = steps.begin();
   if (axisSteps(axis) == std::ssize(steps)) {  // none repeats

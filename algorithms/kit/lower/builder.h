@@ -33,8 +33,8 @@ class ProgramBuilder {
   int addBuffer(std::string name, Buffer::Use use, std::int64_t bytes);
   /// Units that calls are instructions of, and the queues in which they wait.
   void addUnits(std::vector<std::string> queues, std::vector<MachineUnit> units);
-  /// An input or output by the name of the convolution's tensor; weights are kept. lower() says what elements it has in the problem.
-  int addTensor(TensorId tensor, std::int64_t bytes, Element element = Element::kF32);
+  /// An input or output by the name of the convolution's tensor; weights are kept.
+  int addTensor(TensorId tensor, std::int64_t bytes);
   void extendName(const std::string& more) { program_.name += more; }
   void setResidual(int result, int addend) { program_.residual = {result, addend}; }
   Buffer& bufferAt(int buffer) { return program_.buffers[static_cast<std::size_t>(buffer)]; }

@@ -87,4 +87,8 @@ Kernel storeMove(const TensorView& t, const ChannelPiece& piece, const PanelMove
   return transposed(t) ? Kernel(turned(move)) : Kernel(move);
 }
 
+StoredChannels storedChannels(const TensorView& t) {
+  return transposed(t) ? StoredChannels::kLines : StoredChannels::kColumns;
+}
+
 }  // namespace cubejit

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "algorithms/kit/conv_view.h"
+#include "algorithms/kit/lower/epilogue.h"
 #include "codegen/tile/program.h"
 
 namespace cubejit {
@@ -43,5 +44,7 @@ struct PanelMove {
 Kernel loadMove(const TensorView& t, const ChannelPiece& piece, const PanelMove& m);
 /// From a panel of f32 to the tensor; what is missing in its last block becomes zero.
 Kernel storeMove(const TensorView& t, const ChannelPiece& piece, const PanelMove& m);
+/// Which of what it stores are channels.
+StoredChannels storedChannels(const TensorView& t);
 
 }  // namespace cubejit

@@ -14,6 +14,14 @@
 
 namespace cubejit {
 
+/// Inputs and outputs with tensors' names have the elements that these have in the problem.
+inline void setElements(TileProgram& program, const Problem& problem) {
+  for (Buffer& buffer : program.buffers) {
+    const auto tensor = tensorNamed(buffer.boundName());
+    if (tensor) buffer.element = storedElement(formatOf(problem, *tensor).dtype);
+  }
+}
+
 /// Immutable. An input or output that has no tensor's name is bound to null.
 class TensorBinding {
  public:
