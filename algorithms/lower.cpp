@@ -19,7 +19,7 @@ namespace cubejit {
 namespace {
 
 Result<TileProgram> lowerForChip(const Problem& problem, const TilingPlan& plan, const Machine& chip) {
-  if (plan.pass == Pass::kDb) return lowerBias(problem, chip, chip.isa.lanes());
+  if (plan.pass == Pass::kDb) return lowerCubeBias(problem, chip, chip.isa.lanes());
   CUBEJIT_TRY(job, makeCubeJob(problem, plan, chip));
   return lower(job, chip.isa.lanes());
 }

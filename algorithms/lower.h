@@ -31,7 +31,7 @@ struct CubeShortcuts {
 Result<TileProgram> lower(const CubeJob& job, int lanes, const CubeShortcuts& shortcuts = {});
 
 /// The program of db on an NPU, which has one way to compute it: one phase, "bias", of channels (tasks) and strips of pixels within a task.
-Result<TileProgram> lowerBias(const Problem& problem, const Machine& chip, int lanes);
+Result<TileProgram> lowerCubeBias(const Problem& problem, const Machine& chip, int lanes);
 
 /// Lowers a legal plan (checkPlan is empty) of a legal problem, on the host or on an NPU: `machine.isa` is the host's in both cases. Pure and deterministic.
 Result<TileProgram> lower(const Problem& problem, const TilingPlan& plan, const Machine& machine);

@@ -11,7 +11,7 @@
 namespace cubejit {
 namespace {
 
-constexpr std::size_t kPipes = kUnitPipes.size();
+constexpr std::size_t kUnitPipeCount = kUnitPipes.size();
 
 std::size_t index(int pipe) { return static_cast<std::size_t>(pipe); }
 
@@ -30,7 +30,7 @@ void learn(Over& to, const Over& from) {
 }  // namespace
 
 UnitOrder::UnitOrder(const std::vector<Node>& calls, const Window& run)
-    : flags_(kPipes * kPipes * kUnitFlags), places_(static_cast<std::size_t>(run.end - run.begin)) {
+    : flags_(kUnitPipeCount * kUnitPipeCount * kUnitFlags), places_(static_cast<std::size_t>(run.end - run.begin)) {
   int barriers = 0;
   int pipe = 0;
   for (int i = 0; i < run.end - run.begin; ++i) {
@@ -52,7 +52,7 @@ UnitOrder::UnitOrder(const std::vector<Node>& calls, const Window& run)
   }
   for (bool moved = true; moved;) {
     moved = false;
-    for (std::size_t p = 0; p < kPipes; ++p) {
+    for (std::size_t p = 0; p < kUnitPipeCount; ++p) {
       while (advance(p)) moved = true;
     }
     const bool allAtBarrier = std::all_of(queues_.begin(), queues_.end(), [&](const auto& queue) {
@@ -66,14 +66,14 @@ UnitOrder::UnitOrder(const std::vector<Node>& calls, const Window& run)
   explainDeadlock();
   for (std::size_t f = 0; f < flags_.size() && finishes_; ++f) {
     if (flags_[f].raised.empty()) continue;
-    const UnitFlag name{UnitFlag::Kind::kSet, static_cast<int>(f / kUnitFlags / kPipes),
-                        static_cast<int>(f / kUnitFlags % kPipes), static_cast<std::uint8_t>(f % kUnitFlags)};
+    const UnitFlag name{UnitFlag::Kind::kSet, static_cast<int>(f / kUnitFlags / kUnitPipeCount),
+                        static_cast<int>(f / kUnitFlags % kUnitPipeCount), static_cast<std::uint8_t>(f % kUnitFlags)};
     faults_.push_back({flags_[f].raised.front().call, -1, text(name) + " is never awaited"});
   }
 }
 
 UnitOrder::Flag& UnitOrder::flag(const UnitFlag& f) {
-  return flags_[(index(f.from) * kPipes + index(f.to)) * kUnitFlags + f.id];
+  return flags_[(index(f.from) * kUnitPipeCount + index(f.to)) * kUnitFlags + f.id];
 }
 
 void UnitOrder::fault(const Step& step, int other, std::string what) {
@@ -112,14 +112,14 @@ bool UnitOrder::advance(std::size_t pipe) {
 void UnitOrder::barrier() {
   Over all{};
   for (const Over& over : over_) learn(all, over);
-  for (std::size_t p = 0; p < kPipes; ++p) {
+  for (std::size_t p = 0; p < kUnitPipeCount; ++p) {
     over_[p] = all;
     ++next_[p];
   }
 }
 
 void UnitOrder::explainDeadlock() {
-  for (std::size_t p = 0; p < kPipes; ++p) {
+  for (std::size_t p = 0; p < kUnitPipeCount; ++p) {
     if (next_[p] == queues_[p].size()) continue;
     finishes_ = false;
     const Step& step = queues_[p][next_[p]];

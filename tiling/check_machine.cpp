@@ -10,7 +10,7 @@
 namespace cubejit {
 namespace {
 
-class Rules {
+class MachineRules {
  public:
   void require(bool holds, const std::string& rule) {
     if (!holds) broken_.push_back(rule);
@@ -36,7 +36,7 @@ bool isPlain(std::string_view name) {
   });
 }
 
-void checkCubes(const Machine& m, Rules& rules) {
+void checkCubes(const Machine& m, MachineRules& rules) {
   rules.require(!m.npu.cube.products.empty(),
                 "cubes must list at least one type; f16, bf16, f32, hf32 and hf32_low are known");
   std::set<DType> seen;
@@ -58,7 +58,7 @@ void checkCubes(const Machine& m, Rules& rules) {
 
 std::vector<std::string> checkMachine(const Machine& m) {
   constexpr std::int64_t kMostBytes = std::int64_t{1} << 40;
-  Rules rules;
+  MachineRules rules;
   rules.require(!m.name.empty(), "name must not be empty");
   rules.require(isPlain(m.name), "name must be of letters, digits, spaces and . _ - + = alone");
   rules.range("cores", m.cores, 1, 4096);

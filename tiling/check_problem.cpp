@@ -15,7 +15,7 @@ namespace cubejit {
 namespace {
 
 __extension__ using Wide = __int128;
-constexpr Wide kMost = std::numeric_limits<std::int64_t>::max();
+constexpr Wide kMostElements = std::numeric_limits<std::int64_t>::max();
 
 // Steps and paddings beyond this serve nobody and would make positions overflow.
 constexpr std::int64_t kMostStep = std::numeric_limits<std::int32_t>::max();
@@ -32,9 +32,9 @@ std::string text(Wide value) {
   return digits;
 }
 
-class Rules {
+class ProblemRules {
  public:
-  explicit Rules(const Problem& problem) : p_(problem) {}
+  explicit ProblemRules(const Problem& problem) : p_(problem) {}
 
   Status check() {
     extents();
@@ -43,7 +43,7 @@ class Rules {
     for (const TensorId t : kTensorIds) format(t);
     postOps();
     if (broken_.empty()) return Unit{};
-    return Error{ErrorCode::kInvalidProblem, Stage::kProblem, broken_};
+    return invalidInput(broken_);
   }
 
   bool legalFormat(TensorId t) {
@@ -114,7 +114,7 @@ class Rules {
                                ", padding = " + std::to_string(p_.padBefore[a]) + " before, " +
                                std::to_string(p_.padAfter[a]) + " after)";
     const std::string given = "out" + axis + " = " + std::to_string(p_.out[a]);
-    if (reach > kMost / 4 || p_.in[a] > kMost / 4) {
+    if (reach > kMostElements / 4 || p_.in[a] > kMostElements / 4) {
       require(false, "the input or the dilated kernel on axis " + axisName(a) + " exceeds 2^61" + values);
       return;
     }
@@ -243,13 +243,13 @@ class Rules {
 
 }  // namespace
 
-Status checkProblem(const Problem& problem) { return Rules(problem).check(); }
+Status checkProblem(const Problem& problem) { return ProblemRules(problem).check(); }
 
 Problem seenBy(Problem problem, PassMask passes) {
   for (const TensorId t : kTensorIds) {
     bool touched = passesRead(problem, passes, t);
     for (const Pass pass : kPasses) touched = touched || (passes.has(pass) && resultOf(pass) == t);
-    const bool usual = !formatOf(problem, t).strided() && Rules(problem).legalFormat(t);
+    const bool usual = !formatOf(problem, t).strided() && ProblemRules(problem).legalFormat(t);
     if (!touched && !usual)
       problem.formats[static_cast<std::size_t>(t)] = TensorFormat{DType::kF32, Layout::kNcdhw, {}};
   }

@@ -9,6 +9,7 @@
 #include "cubejit/machines/ascend_families.h"
 #include "cubejit/machines/toy.h"
 #include "tiling/no_throw.h"
+#include "tiling/words.h"
 
 namespace cubejit {
 namespace {
@@ -44,14 +45,9 @@ constexpr FamilyRow kFamilyRows[] = {
     {"950dt", "Ascend950DT_9591"},
 };
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
-
 Machine machineOf(const AscendRow& row) {
   Machine m = ascendFamily(row.family);
-  m.name = lower(row.name);
+  m.name = lowerCase(row.name);
   m.cores = row.cores;
   m.buffers.l2Bytes = row.l2Bytes;
   m.npu.vectorCores = row.vectorCores;
@@ -76,16 +72,16 @@ std::string withoutMaker(const std::string& name) { return name.rfind("ascend", 
 
 std::vector<std::string> machineNames() {
   std::vector<std::string> names;
-  for (const AscendRow& row : kAscendRows) names.push_back(lower(row.name));
+  for (const AscendRow& row : kAscendRows) names.push_back(lowerCase(row.name));
   names.push_back(toyMachine().name);
   return names;
 }
 
 Result<Machine> machineByName(const std::string& name) {
   return withoutThrowing(Stage::kPlan, [&]() -> Result<Machine> {
-    const std::string wanted = lower(name);
+    const std::string wanted = lowerCase(name);
     for (const AscendRow& row : kAscendRows) {
-      if (lower(row.name) == wanted) return machineOf(row);
+      if (lowerCase(row.name) == wanted) return machineOf(row);
     }
     if (toyMachine().name == wanted) return toyMachine();
     const std::string asked = withoutMaker(wanted);
@@ -111,7 +107,7 @@ Result<Machine> machineByName(const std::string& name) {
 std::vector<std::string> machinesWith(DType type) {
   std::vector<std::string> names;
   for (const AscendRow& row : kAscendRows) {
-    if (machineOf(row).npu.cube.product(type) != nullptr) names.push_back(lower(row.name));
+    if (machineOf(row).npu.cube.product(type) != nullptr) names.push_back(lowerCase(row.name));
   }
   return names;
 }

@@ -111,7 +111,7 @@ Result<PostOps> parsePostOps(const std::string& text) {
     post.alpha = numbers[0];
     post.beta = numbers[1];
   }
-  if (!broken.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kProblem, broken};
+  if (!broken.empty()) return invalidInput(broken);
   return post;
 }
 

@@ -134,11 +134,6 @@ constexpr Synonym kSynonyms[] = {
     {"wino", "winograd"},
     {"depthwise", "grouped"}};
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
-
 std::size_t changes(const std::string& a, const std::string& b) {
   std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i) {
@@ -157,13 +152,18 @@ std::size_t changes(const std::string& a, const std::string& b) {
 }
 
 // Without what follows for people.
-std::string bare(const std::string& known) { return lower(known.substr(0, known.find_first_of(" :"))); }
+std::string bare(const std::string& known) { return lowerCase(known.substr(0, known.find_first_of(" :"))); }
 
 }  // namespace
 
+std::string lowerCase(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
 std::string nearestWord(const std::string& word, const std::vector<std::string>& known) {
   constexpr std::size_t kLongest = 64;  // no word is longer; changes are counted in memory and time of its square
-  const std::string asked = lower(word);
+  const std::string asked = lowerCase(word);
   if (asked.size() > kLongest) return {};
   const auto shown = [](const std::string& entry) { return entry.substr(0, entry.find(' ')); };
   for (const Synonym& synonym : kSynonyms) {

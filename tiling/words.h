@@ -13,6 +13,9 @@
 
 namespace cubejit {
 
+/// ASCII letters in lower case.
+std::string lowerCase(std::string text);
+
 /// The known one that other projects call `word`, else the one that takes the fewest changes of a letter (one left out, put in, exchanged, or two
 /// neighbours swapped) to become it; case does not count. Empty if none is like it. A known word ends before a blank or a colon: what
 /// follows is for people ("clip:LOW:HIGH").

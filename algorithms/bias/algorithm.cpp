@@ -11,7 +11,7 @@ namespace cubejit {
 namespace {
 
 // dy of any type, in any layout, but for those of more runs of pixels than lists should hold.
-bool takesTensor(const Problem& p, TensorId t) {
+bool biasTakes(const Problem& p, TensorId t) {
   constexpr std::int64_t kMostRuns = 1 << 19, kMostRunsOfViews = 1 << 16;
   if (t != TensorId::kDy) return isCore(p, t);
   const ConvView v = makeConvView(p, Pass::kDb);
@@ -23,9 +23,9 @@ struct Bias {
   using Plan = BiasPlan;
   static constexpr const char* kPurpose = "db";
   static std::vector<CandidatesOf<Plan>> candidates(const Problem& asked, const Machine& machine) {
-    return fewAndAll<Plan>(asked, machine, [&](TensorId t) { return takesTensor(asked, t); }, biasCandidates);
+    return fewAndAll<Plan>(asked, machine, [&](TensorId t) { return biasTakes(asked, t); }, biasCandidates);
   }
-  static bool takes(const Problem& p, const Plan&, TensorId t) { return takesTensor(p, t); }
+  static bool takes(const Problem& p, const Plan&, TensorId t) { return biasTakes(p, t); }
   static constexpr auto rules = biasRules;
   static constexpr auto cost = biasCost;
   static constexpr auto lower = lowerBias;

@@ -10,7 +10,7 @@
 namespace cubejit {
 namespace {
 
-constexpr std::int64_t kMostParts = 1 << 13;  // each has a list of its own
+constexpr std::int64_t kMostBiasParts = 1 << 13;  // each has a list of its own
 
 }  // namespace
 
@@ -19,7 +19,7 @@ std::vector<BiasPlan> biasCandidates(const Problem& problem, const Machine& m) {
   BiasPlan plan;
   plan.registerVectors = std::clamp<std::int64_t>(divUp(problem.cout, m.isa.lanes()), 1, m.isa.vectorRegs / 4);
   const std::int64_t least = biasSums(makeConvView(problem, Pass::kDb), plan, m.isa.lanes()).partial().leastParts();
-  limitWork(static_cast<double>(least), kMostParts, "parts of a sum");
+  limitWork(static_cast<double>(least), kMostBiasParts, "parts of a sum");
   for (const std::int64_t parts : {std::int64_t{1}, std::int64_t{m.cores}, std::int64_t{4} * m.cores}) {
     plan.reductionParts = std::max(parts, least);
     out.push_back(plan);

@@ -38,7 +38,7 @@ Result<PlanChoice> chooseBiasPlan(const Problem& problem, const Machine& machine
   PlanChoice choice;
   choice.plan = TilingPlan(Pass::kDb, CubePlan{});
   const std::vector<std::string> broken = checkBiasPlan(problem, choice.plan, machine);
-  if (!broken.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kPlan, inLines(broken)};
+  if (!broken.empty()) return invalidInput(inLines(broken), Stage::kPlan);
   choice.cost = biasPlanCost(problem, machine);
   choice.considered.push_back(Candidate{choice.plan, choice.cost, {}});
   return choice;

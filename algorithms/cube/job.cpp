@@ -17,9 +17,7 @@ Result<CubeJob> makeCubeJob(const Problem& problem, const TilingPlan& plan, cons
                             CubeKernels kernels) {
   const bool forward = plan.pass == Pass::kY;
   TilingPlan checked = forward ? asData(plan) : plan;
-  const auto refuse = [](const std::vector<std::string>& rules) {
-    return Error{ErrorCode::kInvalidProblem, Stage::kPlan, inLines(rules)};
-  };
+  const auto refuse = [](const std::vector<std::string>& rules) { return invalidInput(inLines(rules), Stage::kPlan); };
   // Rules of the problem and the chip come first: the matrix view needs them kept.
   TilingPlan none;  // of the host
   none.pass = plan.pass;

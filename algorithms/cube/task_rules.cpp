@@ -7,34 +7,29 @@
 
 #include "algorithms/cube/block_stream.h"
 #include "algorithms/cube/rules.h"
+#include "algorithms/kit/rules.h"
 
 namespace cubejit {
 namespace {
 
-class Rules {
+class TaskRules : public Rules {
  public:
   void range(const char* field, std::int64_t value, std::int64_t end) {
-    if (value >= 0 && value < end) return;
-    broken_.push_back(std::string(field) + " = " + std::to_string(value) + " must be 0 to " + std::to_string(end - 1));
+    require(value >= 0 && value < end, [&] {
+      return std::string(field) + " = " + std::to_string(value) + " must be 0 to " + std::to_string(end - 1);
+    });
   }
   void grid(const char* field, std::int64_t value, std::int64_t unit) {
-    if (value % unit == 0) return;
-    broken_.push_back(std::string(field) + " = " + std::to_string(value) + " must be a multiple of " +
-                      std::to_string(unit));
+    require(value % unit == 0, [&] {
+      return std::string(field) + " = " + std::to_string(value) + " must be a multiple of " + std::to_string(unit);
+    });
   }
-  void positive(const char* field, std::int64_t value) {
-    if (value < 1) broken_.push_back(std::string(field) + " = " + std::to_string(value) + " must be at least 1");
-  }
-  std::vector<std::string> take() { return std::move(broken_); }
-
- private:
-  std::vector<std::string> broken_;
 };
 
 std::vector<std::string> rulesOfTask(const CubeJob& job, const CoreTask& task) {
   const CubeWork& w = job.work;
   const bool dx = w.pass == Pass::kDx;
-  Rules rules;
+  TaskRules rules;
   rules.range("image", task.image, w.batch);
   rules.range("group", task.group, w.groups.count);
   rules.range("depth", task.depth, w.pixels.d);

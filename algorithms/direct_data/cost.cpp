@@ -17,9 +17,9 @@ namespace {
 // Rows of dY a multiple of 2 KiB apart share few sets of L1: how much longer boxes of more of them than it has ways take.
 constexpr double kCrowdedSets = 1.5;
 
-class Costing {
+class DirectDataCosting {
  public:
-  Costing(const Problem& problem, const DirectDataPlan& plan, const Machine& machine)
+  DirectDataCosting(const Problem& problem, const DirectDataPlan& plan, const Machine& machine)
       : plan_(plan),
         m_(machine),
         line_(makeConvView(problem, Pass::kDx).line),
@@ -228,7 +228,7 @@ class Costing {
 }  // namespace
 
 PlanCost directDataCost(const Problem& problem, const DirectDataPlan& plan, const Machine& m) {
-  return Costing(problem, plan, m).run();
+  return DirectDataCosting(problem, plan, m).run();
 }
 
 }  // namespace cubejit

@@ -16,9 +16,9 @@ namespace {
 // 1024 channels in f32, reduction blocks of 200 to 3000 pixels; pairs of bf16 wait as elsewhere).
 constexpr double kRunningStreams = 0.3;
 
-class Costing {
+class DirectWeightsCosting {
  public:
-  Costing(const Problem& problem, const DirectWeightsPlan& plan, const Machine& machine)
+  DirectWeightsCosting(const Problem& problem, const DirectWeightsPlan& plan, const Machine& machine)
       : dw_(formatOf(problem, TensorId::kDw).dtype), s_(problem, plan, machine) {}
 
   PlanCost run() const {
@@ -200,7 +200,7 @@ class Costing {
 }  // namespace
 
 PlanCost directWeightsCost(const Problem& problem, const DirectWeightsPlan& plan, const Machine& m) {
-  return Costing(problem, plan, m).run();
+  return DirectWeightsCosting(problem, plan, m).run();
 }
 
 }  // namespace cubejit

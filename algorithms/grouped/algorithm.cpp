@@ -22,11 +22,11 @@ bool takesActivation(const Problem& p, TensorId t) {
          (t != TensorId::kDx || depthwise || channels % block == 0);
 }
 
-bool takesTensor(const Problem& p, TensorId t) { return isCore(p, t) || takesActivation(p, t); }
+bool groupedTakes(const Problem& p, TensorId t) { return isCore(p, t) || takesActivation(p, t); }
 
 // Pairs of weights are packed.
 bool takesForPairs(const Problem& p, TensorId t) {
-  return takesTensor(p, t) || (t == TensorId::kW && isInWholeBlocks(p, t));
+  return groupedTakes(p, t) || (t == TensorId::kW && isInWholeBlocks(p, t));
 }
 
 struct GroupedData {
@@ -34,7 +34,7 @@ struct GroupedData {
   static constexpr const char* kPurpose = "depthwise and small groups";
   static std::vector<CandidatesOf<Plan>> candidates(const Problem& asked, const Machine& machine) {
     const Reorders all = reordersToCore(asked, Pass::kDx),
-                   few = reordersFor(Pass::kDx, [&](TensorId t) { return takesTensor(asked, t); }),
+                   few = reordersFor(Pass::kDx, [&](TensorId t) { return groupedTakes(asked, t); }),
                    ofPairs = reordersFor(Pass::kDx, [&](TensorId t) { return takesForPairs(asked, t); });
     std::vector<CandidatesOf<Plan>> out;
     if (few != all) out.push_back({few, groupedDataCandidates(coreProblem(asked, Pass::kDx, few), machine)});
@@ -43,7 +43,7 @@ struct GroupedData {
     return out;
   }
   static bool takes(const Problem& p, const Plan& plan, TensorId t) {
-    return plan.dotProducts ? takesForPairs(p, t) : takesTensor(p, t);
+    return plan.dotProducts ? takesForPairs(p, t) : groupedTakes(p, t);
   }
   static void rules(const Problem& core, const Plan& plan, const Machine& machine, Rules& rules) {
     groupedRules(core, plan, machine, rules);
@@ -57,9 +57,10 @@ struct GroupedWeights {
   using Plan = GroupedWeightsPlan;
   static constexpr const char* kPurpose = "depthwise and small groups";
   static std::vector<CandidatesOf<Plan>> candidates(const Problem& asked, const Machine& machine) {
-    return fewAndAll<Plan>(asked, machine, [&](TensorId t) { return takesTensor(asked, t); }, groupedWeightsCandidates);
+    return fewAndAll<Plan>(
+        asked, machine, [&](TensorId t) { return groupedTakes(asked, t); }, groupedWeightsCandidates);
   }
-  static bool takes(const Problem& p, const Plan&, TensorId t) { return takesTensor(p, t); }
+  static bool takes(const Problem& p, const Plan&, TensorId t) { return groupedTakes(p, t); }
   static void rules(const Problem& core, const Plan& plan, const Machine& machine, Rules& rules) {
     groupedRules(core, plan, machine, rules);
   }

@@ -10,7 +10,7 @@ namespace cubejit {
 namespace {
 
 // HF32 operands are rounded when they are converted.
-bool takesTensor(const Problem& p, TensorId t) {
+bool spatialTakes(const Problem& p, TensorId t) {
   return isCore(p, t) || (isPlainOrChannelsLast(p, t) && !isHf32(formatOf(p, t).dtype));
 }
 
@@ -18,9 +18,9 @@ struct SpatialData {
   using Plan = SpatialDataPlan;
   static constexpr const char* kPurpose = "few channels of dx, and plain tensors of small groups";
   static std::vector<CandidatesOf<Plan>> candidates(const Problem& asked, const Machine& machine) {
-    return fewAndAll<Plan>(asked, machine, [&](TensorId t) { return takesTensor(asked, t); }, spatialDataCandidates);
+    return fewAndAll<Plan>(asked, machine, [&](TensorId t) { return spatialTakes(asked, t); }, spatialDataCandidates);
   }
-  static bool takes(const Problem& p, const Plan&, TensorId t) { return takesTensor(p, t); }
+  static bool takes(const Problem& p, const Plan&, TensorId t) { return spatialTakes(p, t); }
   static void rules(const Problem& core, const Plan& plan, const Machine& machine, Rules& rules) {
     spatialRules(core, plan, machine, rules);
   }
@@ -33,9 +33,10 @@ struct SpatialWeights {
   using Plan = SpatialWeightsPlan;
   static constexpr const char* kPurpose = "few pairs of channels a group out of plain tensors";
   static std::vector<CandidatesOf<Plan>> candidates(const Problem& asked, const Machine& machine) {
-    return fewAndAll<Plan>(asked, machine, [&](TensorId t) { return takesTensor(asked, t); }, spatialWeightsCandidates);
+    return fewAndAll<Plan>(
+        asked, machine, [&](TensorId t) { return spatialTakes(asked, t); }, spatialWeightsCandidates);
   }
-  static bool takes(const Problem& p, const Plan&, TensorId t) { return takesTensor(p, t); }
+  static bool takes(const Problem& p, const Plan&, TensorId t) { return spatialTakes(p, t); }
   static void rules(const Problem& core, const Plan& plan, const Machine& machine, Rules& rules) {
     spatialRules(core, plan, machine, rules);
   }

@@ -25,9 +25,10 @@ constexpr double kLinesOfVector = 1.25;
 
 double f32Bytes(const TensorView& t) { return static_cast<double>(t.bytes / byteSize(t.dtype) * 4); }
 
-class Costing {
+class SpatialDataCosting {
  public:
-  Costing(const Problem& problem, const SpatialDataPlan& plan, const Machine& m) : g_(problem), plan_(plan), m_(m) {
+  SpatialDataCosting(const Problem& problem, const SpatialDataPlan& plan, const Machine& m)
+      : g_(problem), plan_(plan), m_(m) {
     lanes_ = m.isa.lanes();
     residues_ = static_cast<double>(g_.residues.size());
     reduced_ = static_cast<double>(g_.operand.channels);
@@ -164,7 +165,7 @@ class Costing {
 }  // namespace
 
 PlanCost spatialDataCost(const Problem& problem, const SpatialDataPlan& plan, const Machine& m) {
-  return Costing(problem, plan, m).run();
+  return SpatialDataCosting(problem, plan, m).run();
 }
 
 }  // namespace cubejit

@@ -13,7 +13,7 @@
 namespace cubejit {
 namespace {
 
-constexpr std::int64_t kPieceElements = 8192;  // three rows of them stay in an L2 cache
+constexpr std::int64_t kEltwisePieceElements = 8192;  // three rows of them stay in an L2 cache
 
 }  // namespace
 
@@ -50,12 +50,13 @@ TileProgram eltwiseBackwardProgram(const Problem& p, int lanes) {
   const int pieces = b.addAxis("piece", 2);
   Call call{"eltwise_backward", source, -1, sink, {pieces}, {Variant{}, Variant{}}};
   call.d = results;
-  for (std::int64_t i = 0; i < elements; i += kPieceElements) {
+  for (std::int64_t i = 0; i < elements; i += kEltwisePieceElements) {
     b.addStep(pieces,
               {{source, i * elementBytes(from)}, {sink, i * elementBytes(from)}, {results, i * elementBytes(result)}},
-              i + kPieceElements <= elements ? 0 : 1);
+              i + kEltwisePieceElements <= elements ? 0 : 1);
   }
-  const std::int64_t counts[] = {elements >= kPieceElements ? kPieceElements : 0, elements % kPieceElements};
+  const std::int64_t counts[] = {elements >= kEltwisePieceElements ? kEltwisePieceElements : 0,
+                                 elements % kEltwisePieceElements};
   for (std::size_t i = 0; i < 2; ++i) {
     if (counts[i] == 0) continue;
     call.variants[i].kernel = b.addKernel(Map{.lanes = lanes,

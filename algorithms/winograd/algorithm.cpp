@@ -8,7 +8,7 @@
 namespace cubejit {
 namespace {
 
-bool takesTensor(const Problem& p, TensorId t) {
+bool winogradTakes(const Problem& p, TensorId t) {
   if (!isCore(p, t) || isWeights(t)) return isCore(p, t);
   const TensorFormat f = formatOf(p, t);
   return f.strided() ? conv_view_detail::gapsOf(p, t).channelsLast : f.layout == Layout::kNdhwc;
@@ -19,10 +19,10 @@ struct WinogradData {
   static constexpr const char* kPurpose = "kernels of 2 to 5 taps, stride 1, if math may be relaxed";
   static std::vector<CandidatesOf<Plan>> candidates(const Problem& asked, const Machine& machine) {
     if (asked.math != MathMode::kRelaxed) return {};
-    const Reorders reorders = reordersFor(Plan::kPass, [&](TensorId t) { return takesTensor(asked, t); });
+    const Reorders reorders = reordersFor(Plan::kPass, [&](TensorId t) { return winogradTakes(asked, t); });
     return {{reorders, winogradDataCandidates(coreProblem(asked, Plan::kPass, reorders), machine)}};
   }
-  static bool takes(const Problem& p, const Plan&, TensorId t) { return takesTensor(p, t); }
+  static bool takes(const Problem& p, const Plan&, TensorId t) { return winogradTakes(p, t); }
   static void rules(const Problem& core, const Plan& plan, const Machine& machine, Rules& rules) {
     winogradRules(core, plan, machine, rules);
   }
@@ -39,10 +39,10 @@ struct WinogradWeights {
   static constexpr const char* kPurpose = "kernels of 2 to 5 taps, stride 1, if math may be relaxed";
   static std::vector<CandidatesOf<Plan>> candidates(const Problem& asked, const Machine& machine) {
     if (asked.math != MathMode::kRelaxed) return {};
-    const Reorders reorders = reordersFor(Plan::kPass, [&](TensorId t) { return takesTensor(asked, t); });
+    const Reorders reorders = reordersFor(Plan::kPass, [&](TensorId t) { return winogradTakes(asked, t); });
     return {{reorders, winogradWeightCandidates(coreProblem(asked, Plan::kPass, reorders), machine)}};
   }
-  static bool takes(const Problem& p, const Plan&, TensorId t) { return takesTensor(p, t); }
+  static bool takes(const Problem& p, const Plan&, TensorId t) { return winogradTakes(p, t); }
   static void rules(const Problem& core, const Plan& plan, const Machine& machine, Rules& rules) {
     winogradRules(core, plan, machine, rules);
   }

@@ -10,8 +10,6 @@
 namespace cubejit::acl {
 namespace {
 
-constexpr int kInvalid = ACLNN_ERR_PARAM_INVALID;
-
 // A tensor parameter: its name, and what of the convolution it is.
 struct Parameter {
   const char* name;

@@ -11,8 +11,6 @@
 namespace cubejit::acl {
 namespace {
 
-constexpr int kNull = ACLNN_ERR_PARAM_NULLPTR, kInvalid = ACLNN_ERR_PARAM_INVALID;
-
 // n, c and the spatial axes; weights alike. A bias and its gradient are one channel axis.
 std::vector<std::size_t> axesOf(TensorId id, int rank) {
   if (isBias(id)) return {1};

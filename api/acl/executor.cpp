@@ -14,7 +14,6 @@
 namespace cubejit::acl {
 namespace {
 
-constexpr int kNull = ACLNN_ERR_PARAM_NULLPTR, kInvalid = ACLNN_ERR_PARAM_INVALID;
 constexpr std::uintptr_t kWorkspaceAlignment = 64;  // of an x86 vector, and what the library asks for
 constexpr std::uintptr_t kTensorAlignment = 32;     // documented of aclSetTensorAddr
 

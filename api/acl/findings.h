@@ -25,6 +25,10 @@ inline constexpr const char* kTbcDocument = "aclnnConvTbcBackward";
 inline constexpr const char* kRuntimeDocument = "ACL runtime";
 inline constexpr const char* kMetaDocument = "aclnn objects";
 
+/// Documented return codes, by what they say.
+inline constexpr int kNull = ACLNN_ERR_PARAM_NULLPTR, kInvalid = ACLNN_ERR_PARAM_INVALID,
+                     kInner = ACLNN_ERR_INNER_NULLPTR;
+
 class Findings {
  public:
   explicit Findings(const char* document) : document_(document) {}

@@ -16,7 +16,7 @@
 namespace cubejit::acl {
 namespace {
 
-constexpr std::size_t kAlignment = 512;  // documented of the device's allocator
+constexpr std::size_t kDeviceAlignment = 512;  // documented of the device's allocator
 
 struct Allocations {
   std::shared_mutex mutex;
@@ -32,7 +32,7 @@ aclError allocate(void** to, std::size_t size, const char* function) {
     return fail(ACL_ERROR_INVALID_PARAM, kRuntimeDocument, function,
                 to == nullptr ? "the address of the pointer is null" : "size is 0");
   void* memory = nullptr;
-  if (size > SIZE_MAX / 2 || posix_memalign(&memory, kAlignment, size) != 0)
+  if (size > SIZE_MAX / 2 || posix_memalign(&memory, kDeviceAlignment, size) != 0)
     return fail(ACL_ERROR_BAD_ALLOC, kRuntimeDocument, function, "no " + std::to_string(size) + " bytes are left");
   Allocations& all = allocations();
   try {

@@ -16,7 +16,7 @@ Result<AclOptions> aclOptionsFromEnvironment() {
   if (const std::string soc = read("CUBEJIT_SOC"); !soc.empty()) options.soc = soc;
   const std::string emulate = read("CUBEJIT_ACL_EMULATE");
   if (!emulate.empty() && emulate != "0" && emulate != "1") {
-    return Error{ErrorCode::kInvalidProblem, Stage::kProblem, "CUBEJIT_ACL_EMULATE = '" + emulate + "' must be 0 or 1"};
+    return invalidInput("CUBEJIT_ACL_EMULATE = '" + emulate + "' must be 0 or 1");
   }
   options.emulate = emulate == "1";
   return options;

@@ -6,8 +6,6 @@
 namespace cubejit::acl {
 namespace {
 
-std::size_t at(TensorId id) { return static_cast<std::size_t>(id); }
-
 struct Performance {
   const Prepared& prepared;
   const Addresses& addresses;

@@ -19,8 +19,6 @@ std::size_t aligned(std::int64_t bytes) {
   return (static_cast<std::size_t>(bytes) + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-std::size_t at(TensorId id) { return static_cast<std::size_t>(id); }
-
 class Preparation {
  public:
   Preparation(const ConvCall& call, Session& session)

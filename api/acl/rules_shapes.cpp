@@ -8,8 +8,6 @@
 namespace cubejit::acl {
 namespace {
 
-constexpr int kInvalid = ACLNN_ERR_PARAM_INVALID, kInner = ACLNN_ERR_INNER_NULLPTR;
-
 bool sameShape(const Tensor& a, const Tensor& b) { return a.rank == b.rank && a.dims == b.dims; }
 
 __extension__ using Wide = __int128;  // where values of the caller's are multiplied

@@ -9,8 +9,6 @@
 namespace cubejit::acl {
 namespace {
 
-constexpr int kInvalid = ACLNN_ERR_PARAM_INVALID;
-
 constexpr std::int64_t kMostElements = std::int64_t{1} << 45;  // of 4 bytes: 2^47, the addresses of a process
 
 bool isEightBit(aclDataType t) { return eightBitOf(t) != EightBit::kNone; }

@@ -13,6 +13,9 @@
 namespace cubejit::acl {
 
 /// A tensor of n, c, d, h, w (weights: o, i, d, h, w) in memory.
+/// Where arrays by TensorId have a tensor.
+constexpr std::size_t at(TensorId id) { return static_cast<std::size_t>(id); }
+
 struct View {
   std::array<std::int64_t, 5> extents{1, 1, 1, 1, 1}, strides{};  ///< in elements
   DType dtype = DType::kF32;                                      ///< of 8 bits: FLOAT16, as which it is multiplied

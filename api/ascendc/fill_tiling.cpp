@@ -72,10 +72,10 @@ std::vector<std::string> brokenByKept(const TilingRequest& r, const Problem& p, 
 Result<SourcedPlan> planFor(const TilingRequest& r, const Problem& p, Pass pass) {
   if (r.plan) {
     if (r.plan->pass != pass)
-      return Error{ErrorCode::kInvalidProblem, Stage::kPlan,
-                   std::string("pass = ") + toString(r.plan->pass) + " of the plan must be " + toString(pass)};
+      return invalidInput(std::string("pass = ") + toString(r.plan->pass) + " of the plan must be " + toString(pass),
+                          Stage::kPlan);
     const std::vector<std::string> broken = brokenBy(r, p, *r.plan);
-    if (!broken.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kPlan, inLines(broken)};
+    if (!broken.empty()) return invalidInput(inLines(broken), Stage::kPlan);
     return SourcedPlan{r.plan, PlanSource::kCaller, {}};
   }
   CUBEJIT_TRY(options, optionsFromEnvironment());

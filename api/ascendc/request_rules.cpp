@@ -17,7 +17,7 @@ constexpr std::int64_t kMostGroups = 65535;
 constexpr const char* kAxes[] = {"D", "H", "W"};
 constexpr const char* kPads[] = {"padFront", "padBack", "padUp", "padDown", "padLeft", "padRight"};
 
-class Rules {
+class RequestRules {
  public:
   void require(bool holds, const std::string& rule) {
     if (!holds) broken.push_back(rule);
@@ -41,17 +41,17 @@ const char* nameOf(ConvFormat format) {
   return i < std::size(kNames) ? kNames[i] : "unknown";
 }
 
-void format(Rules& rules, const char* tensor, ConvFormat given, ConvFormat needed) {
+void format(RequestRules& rules, const char* tensor, ConvFormat given, ConvFormat needed) {
   rules.require(given == needed, std::string(tensor) + " format = " + nameOf(given) + " must be " + nameOf(needed));
 }
 
-void divides(Rules& rules, std::int64_t groups, const char* field, std::int64_t channels) {
+void divides(RequestRules& rules, std::int64_t groups, const char* field, std::int64_t channels) {
   rules.require(channels % groups == 0, "groups = " + std::to_string(groups) + " must divide " + field + " = " +
                                             std::to_string(channels) + ", the channels of all groups");
 }
 
 // What both classes ask of attributes and extents.
-bool shared(const TilingRequest& r, Rules& rules) {
+bool shared(const TilingRequest& r, RequestRules& rules) {
   const std::size_t before = rules.broken.size();
   for (std::size_t i = 0; i < 6; ++i) rules.range(kPads[i], r.pads[i], 0, kMostExtent);
   for (std::size_t a = 0; a < 3; ++a) {
@@ -70,7 +70,7 @@ bool shared(const TilingRequest& r, Rules& rules) {
   return rules.broken.size() == before;
 }
 
-void types(const TilingRequest& r, Rules& rules, const char* otherName, ConvDtype other) {
+void types(const TilingRequest& r, RequestRules& rules, const char* otherName, ConvDtype other) {
   const ConvDtype dy = r.gradOutput.dtype;
   DType type{};
   rules.require(dtypeOf(dy, r.hf32, type),
@@ -81,7 +81,7 @@ void types(const TilingRequest& r, Rules& rules, const char* otherName, ConvDtyp
 }
 
 // The extents of a transposed convolution's result.
-void infer(TilingRequest& r, Rules& rules) {
+void infer(TilingRequest& r, RequestRules& rules) {
   for (std::size_t a = 0; a < 3; ++a) {
     rules.range(axis("outputPadding", a), r.outputPadding[a], 0, std::max(r.stride[a], r.dilation[a]) - 1);
     const std::int64_t front = r.pads[2 * a], back = r.pads[2 * a + 1];
@@ -91,7 +91,7 @@ void infer(TilingRequest& r, Rules& rules) {
   }
 }
 
-void shapes(const TilingRequest& r, Rules& rules) {
+void shapes(const TilingRequest& r, RequestRules& rules) {
   for (std::size_t a = 0; a < 3; ++a) {
     const std::int64_t front = r.pads[2 * a], back = r.pads[2 * a + 1], reach = (r.kernel[a] - 1) * r.dilation[a];
     const std::int64_t expected = (r.in[a] + front + back - (reach + 1 + r.outputPadding[a])) / r.stride[a] + 1;
@@ -124,7 +124,7 @@ const char* nameOf(ConvDtype dtype) {
 }
 
 std::vector<std::string> inputRules(TilingRequest& r) {
-  Rules rules;
+  RequestRules rules;
   bool sound = shared(r, rules);
   constexpr const char* kPresets[] = {"backpropPadUp", "backpropPadDown", "backpropPadLeft", "backpropPadRight"};
   for (std::size_t i = 0; i < 4; ++i) rules.range(kPresets[i], r.backpropPads[i], 0, kMostExtent);
@@ -150,7 +150,7 @@ std::vector<std::string> inputRules(TilingRequest& r) {
 }
 
 std::vector<std::string> filterRules(const TilingRequest& r) {
-  Rules rules;
+  RequestRules rules;
   shared(r, rules);
   for (std::size_t a = 0; a < 3; ++a) rules.range(axis("input ", a), r.in[a], 1, kMostExtent);
   format(rules, "weight", r.weight.format, ConvFormat::FRACTAL_Z_3D);

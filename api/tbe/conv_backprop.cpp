@@ -61,7 +61,7 @@ Status fitsPart(const Problem& problem, Pass pass, const std::string& soc) {
 
 Result<ResTensor> gradientOf(const Operation& operation, const Call& call) {
   const CallRules rules = checkCall(operation, call);
-  if (!rules.broken.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kProblem, inLines(rules.broken)};
+  if (!rules.broken.empty()) return invalidInput(inLines(rules.broken));
   const CallNumbers& numbers = rules.call;
   ResTensor result;
   result.pass = operation.pass;

@@ -28,7 +28,7 @@ Result<GroupDict> groupDict(std::int64_t fmap_c, std::int64_t cout, std::int64_t
     require(cout % groups == 0, "cout = " + std::to_string(cout) + by);
     require(cout0 == kC0Size, "cout0 = " + std::to_string(cout0) + " must be 16, the rows of a fractal");
   }
-  if (!broken.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kProblem, broken};
+  if (!broken.empty()) return invalidInput(broken);
   const RealGroups r = realGroups(fmap_c / groups, cout / groups, groups, cin0);
   return GroupDict{r.count, r.together, r.blocksC, r.blocksN * kC0Size, fmap_c, cout};
 }

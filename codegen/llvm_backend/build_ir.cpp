@@ -163,7 +163,7 @@ class Function {
     if (i.op == VOp::kLoop) return openLoop(i.dst);
     if (i.op == VOp::kEndLoop) return closeLoop();
     if (row.dst == OperandKind::S) return set(placeOf(row.dst, i.dst), scalarOp(i));
-    Operands o;
+    SpelledOperands o;
     if (isVector(row.dst) && readsDst(i)) o.dst = valueOf(row.dst, i.dst);
     if (row.src1 != OperandKind::N) o.src1 = valueOf(row.src1, i.src1);
     if (row.src2 != OperandKind::N) o.src2 = valueOf(row.src2, i.src2);

@@ -10,7 +10,8 @@
 namespace cubejit {
 namespace {
 
-constexpr unsigned kRegisters = 96;  // DWARF's numbers of what kernels save: below 17 on x86-64, up to 79 on AArch64
+constexpr unsigned kDwarfRegisters =
+    96;  // DWARF's numbers of what kernels save: below 17 on x86-64, up to 79 on AArch64
 
 using Row = llvm::dwarf::UnwindRow;
 using llvm::dwarf::UnwindLocation;
@@ -25,7 +26,7 @@ void appendChanges(const Row& before, const Row& row, std::int32_t at, std::vect
   const UnwindLocation &was = before.getCFAValue(), &is = row.getCFAValue();
   if (is.getLocation() == UnwindLocation::RegPlusOffset && !(was == is))
     steps.push_back({at, FrameOp::kAddress, static_cast<std::int8_t>(is.getRegister()), is.getOffset()});
-  for (unsigned reg = 0; reg < kRegisters; ++reg) {
+  for (unsigned reg = 0; reg < kDwarfRegisters; ++reg) {
     const auto old = savedAt(before, reg), now = savedAt(row, reg);
     if (old == now) continue;
     steps.push_back({at, now ? FrameOp::kSaved : FrameOp::kRestored, static_cast<std::int8_t>(reg), now.value_or(0)});

@@ -28,7 +28,7 @@ Speller::Speller(llvm::IRBuilder<>& builder, const VectorProgram& program)
   bits_ = llvm::FixedVectorType::get(b_.getInt1Ty(), lanes);
 }
 
-Value* Speller::spell(const VInstr& i, const Operands& o) {
+Value* Speller::spell(const VInstr& i, const SpelledOperands& o) {
   switch (i.op) {
     case VOp::kZero: return constant(std::vector<std::int32_t>(static_cast<std::size_t>(lanes_), 0));
     case VOp::kConst: return constant(program_.constants[static_cast<std::size_t>(i.imm)]);
@@ -124,16 +124,16 @@ Value* Speller::narrowBf16(Value* vector) {
   return b_.CreateBitCast(b_.CreateIntrinsic(target_.narrowBf16, {}, {vector}), halves_);
 }
 
-Value* Speller::merge(const Operands& o, Value* value) {
+Value* Speller::merge(const SpelledOperands& o, Value* value) {
   return o.mask == nullptr ? value : b_.CreateSelect(o.mask, value, o.dst);
 }
 
-Value* Speller::load(llvm::FixedVectorType* type, const Operands& o, Value* mask) {
+Value* Speller::load(llvm::FixedVectorType* type, const SpelledOperands& o, Value* mask) {
   if (mask == nullptr) return b_.CreateAlignedLoad(type, o.address, kElementAlign);
   return b_.CreateMaskedLoad(type, o.address, kElementAlign, mask, llvm::Constant::getNullValue(type));
 }
 
-Value* Speller::broadcast(const Operands& o) {
+Value* Speller::broadcast(const SpelledOperands& o) {
   Value* word = b_.CreateAlignedLoad(b_.getFloatTy(), o.address, kElementAlign);
   return b_.CreateVectorSplat(static_cast<unsigned>(lanes_), word);
 }
@@ -148,21 +148,21 @@ Value* Speller::dot(Value* x, Value* y, Value* z) {
   return b_.CreateIntrinsic(target_.dot, {}, {z, b_.CreateBitCast(x, pairs), b_.CreateBitCast(y, pairs)});
 }
 
-void Speller::store(Value* value, const Operands& o, Value* mask) {
+void Speller::store(Value* value, const SpelledOperands& o, Value* mask) {
   if (mask == nullptr)
     b_.CreateAlignedStore(value, o.address, kElementAlign);
   else
     b_.CreateMaskedStore(value, o.address, kElementAlign, mask);
 }
 
-void Speller::storeLanes(const Operands& o, std::int64_t range) {
+void Speller::storeLanes(const SpelledOperands& o, std::int64_t range) {
   const auto first = static_cast<unsigned>(maskLo(range)), count = static_cast<unsigned>(maskHi(range)) - first;
   Value* place = b_.CreateConstInBoundsGEP1_32(b_.getFloatTy(), o.address, first);
   b_.CreateAlignedStore(b_.CreateShuffleVector(o.src1, llvm::createSequentialMask(first, count, 0)), place,
                         kElementAlign);
 }
 
-void Speller::storeStream(const Operands& o) {
+void Speller::storeStream(const SpelledOperands& o) {
   llvm::StoreInst* store =
       b_.CreateAlignedStore(o.src1, o.address, llvm::Align(static_cast<std::uint64_t>(lanes_) * 4));
   store->setMetadata(llvm::LLVMContext::MD_nontemporal,
@@ -173,7 +173,7 @@ void Speller::streamFence() {
   if (target_.streamFence != llvm::Intrinsic::not_intrinsic) b_.CreateIntrinsic(target_.streamFence, {}, {});
 }
 
-void Speller::prefetch(const Operands& o, std::int64_t level) {
+void Speller::prefetch(const SpelledOperands& o, std::int64_t level) {
   const bool toWrite = level == 3;
   const std::uint32_t locality = level == 2 ? 2 : 3;  // 3 = into the nearest cache
   b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {o.address->getType()},
@@ -203,7 +203,7 @@ Value* Speller::shuffle(Value* x, Value* y, llvm::ArrayRef<int> picks) {
   return b_.CreateArithmeticFence(b_.CreateShuffleVector(x, y, picks), floats_);
 }
 
-Value* Speller::shuffleInBlocks(const Operands& o, const int (&pattern)[4]) {
+Value* Speller::shuffleInBlocks(const SpelledOperands& o, const int (&pattern)[4]) {
   std::vector<int> mask;
   for (int block = 0; block < lanes_; block += 4) {
     for (const int lane : pattern) mask.push_back(block + (lane < 4 ? lane : lanes_ + lane - 4));
@@ -211,7 +211,7 @@ Value* Speller::shuffleInBlocks(const Operands& o, const int (&pattern)[4]) {
   return shuffle(o.src1, o.src2, mask);
 }
 
-Value* Speller::shuffleBlocks(const Operands& o, std::int64_t picks) {
+Value* Speller::shuffleBlocks(const SpelledOperands& o, std::int64_t picks) {
   const int blocks = lanes_ / 4, pickBits = blocks == 4 ? 2 : 1;
   std::vector<int> mask;
   for (int block = 0; block < blocks; ++block) {

@@ -12,7 +12,7 @@
 namespace cubejit {
 
 /// The values an instruction reads; null where it reads none. `mask` is null without one.
-struct Operands {
+struct SpelledOperands {
   llvm::Value *dst = nullptr, *src1 = nullptr, *src2 = nullptr, *src3 = nullptr, *mask = nullptr, *address = nullptr;
 };
 
@@ -21,7 +21,7 @@ class Speller {
   Speller(llvm::IRBuilder<>& builder, const VectorProgram& program);
 
   /// The new value of dst, or null if the op has none. Precondition: a vector op of a verified program.
-  llvm::Value* spell(const VInstr& i, const Operands& o);
+  llvm::Value* spell(const VInstr& i, const SpelledOperands& o);
 
   llvm::FixedVectorType* vectorType() const { return floats_; }
   llvm::FixedVectorType* maskType() const { return bits_; }
@@ -29,9 +29,9 @@ class Speller {
  private:
   llvm::Value* words(llvm::Value* vector);
   llvm::Value* isSet(llvm::Value* vector);
-  llvm::Value* merge(const Operands& o, llvm::Value* value);
-  llvm::Value* load(llvm::FixedVectorType* type, const Operands& o, llvm::Value* mask);
-  llvm::Value* broadcast(const Operands& o);
+  llvm::Value* merge(const SpelledOperands& o, llvm::Value* value);
+  llvm::Value* load(llvm::FixedVectorType* type, const SpelledOperands& o, llvm::Value* mask);
+  llvm::Value* broadcast(const SpelledOperands& o);
   llvm::Value* fma(llvm::Value* x, llvm::Value* y, llvm::Value* z);
   llvm::Value* dot(llvm::Value* x, llvm::Value* y, llvm::Value* z);
   llvm::Value* fromWords(llvm::Value* words);
@@ -40,22 +40,22 @@ class Speller {
   llvm::Value* widenF16(llvm::Value* halves);
   llvm::Value* narrowF16(llvm::Value* vector);
   llvm::Value* narrowBf16(llvm::Value* vector);
-  void store(llvm::Value* value, const Operands& o, llvm::Value* mask);
-  void storeLanes(const Operands& o, std::int64_t range);
-  void storeStream(const Operands& o);
+  void store(llvm::Value* value, const SpelledOperands& o, llvm::Value* mask);
+  void storeLanes(const SpelledOperands& o, std::int64_t range);
+  void storeStream(const SpelledOperands& o);
   void streamFence();
-  void prefetch(const Operands& o, std::int64_t level);
+  void prefetch(const SpelledOperands& o, std::int64_t level);
   llvm::Value* constant(const std::vector<std::int32_t>& words);
   llvm::Value* maskRange(std::int64_t range);
   llvm::Value* maskUnlessAll(std::int64_t range);
-  llvm::Value* permute(const Operands& o);
-  llvm::Value* permute2(const Operands& o);
-  llvm::Value* permuteWords2(const Operands& o);
-  llvm::Value* shuffleBytes(const Operands& o);
+  llvm::Value* permute(const SpelledOperands& o);
+  llvm::Value* permute2(const SpelledOperands& o);
+  llvm::Value* permuteWords2(const SpelledOperands& o);
+  llvm::Value* shuffleBytes(const SpelledOperands& o);
   llvm::Value* elementByElement(llvm::Value* index, llvm::Value* table);
   llvm::Value* shuffle(llvm::Value* x, llvm::Value* y, llvm::ArrayRef<int> picks);
-  llvm::Value* shuffleInBlocks(const Operands& o, const int (&pattern)[4]);
-  llvm::Value* shuffleBlocks(const Operands& o, std::int64_t picks);
+  llvm::Value* shuffleInBlocks(const SpelledOperands& o, const int (&pattern)[4]);
+  llvm::Value* shuffleBlocks(const SpelledOperands& o, std::int64_t picks);
 
   llvm::IRBuilder<>& b_;
   const VectorProgram& program_;

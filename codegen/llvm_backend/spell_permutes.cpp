@@ -31,7 +31,7 @@ std::optional<std::vector<int>> knownIndices(Value* index, unsigned lanes, unsig
 
 }  // namespace
 
-Value* Speller::permute(const Operands& o) {
+Value* Speller::permute(const SpelledOperands& o) {
   const auto lanes = static_cast<unsigned>(lanes_);
   if (const auto known = knownIndices(o.src1, lanes, 32, lanes))
     return shuffle(o.src2, llvm::PoisonValue::get(floats_), *known);
@@ -39,7 +39,7 @@ Value* Speller::permute(const Operands& o) {
   return elementByElement(words(o.src1), o.src2);
 }
 
-Value* Speller::permute2(const Operands& o) {
+Value* Speller::permute2(const SpelledOperands& o) {
   const auto lanes = static_cast<unsigned>(lanes_);
   if (const auto known = knownIndices(o.src1, lanes, 32, 2 * lanes)) return shuffle(o.src2, o.src3, *known);
   if (target_.permutes->twoWords != nullptr) return target_.permutes->twoWords(b_, words(o.src1), o.src2, o.src3);
@@ -48,7 +48,7 @@ Value* Speller::permute2(const Operands& o) {
   return elementByElement(words(o.src1), b_.CreateShuffleVector(o.src2, o.src3, both));
 }
 
-Value* Speller::permuteWords2(const Operands& o) {
+Value* Speller::permuteWords2(const SpelledOperands& o) {
   const auto lanes = static_cast<unsigned>(lanes_), count = 2 * lanes;
   auto* halves = llvm::FixedVectorType::get(b_.getInt16Ty(), count);
   Value *index = b_.CreateBitCast(o.src1, halves), *low = b_.CreateBitCast(o.src2, halves),
@@ -59,7 +59,7 @@ Value* Speller::permuteWords2(const Operands& o) {
 }
 
 // Index bytes with the sign set give zero; of the others the lower four bits pick within the block.
-Value* Speller::shuffleBytes(const Operands& o) {
+Value* Speller::shuffleBytes(const SpelledOperands& o) {
   const unsigned count = 4 * static_cast<unsigned>(lanes_);
   auto* bytes = llvm::FixedVectorType::get(b_.getInt8Ty(), count);
   Value *index = b_.CreateBitCast(o.src1, bytes), *table = b_.CreateBitCast(o.src2, bytes);

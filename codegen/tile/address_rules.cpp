@@ -14,7 +14,7 @@
 namespace cubejit {
 namespace {
 
-using Reach = std::vector<ByteRange>;  // per stream, smallest and largest (inclusive) offset
+using ReachedBytes = std::vector<ByteRange>;  // per stream, smallest and largest (inclusive) offset
 
 class Addresses {
  public:
@@ -108,7 +108,7 @@ class Addresses {
     for (const int a : enclosing_) {
       const Axis& axis = axisOf(a);
       const auto own = classes.find(a);
-      const std::optional<Reach>& reach =
+      const std::optional<ReachedBytes>& reach =
           reachOf(a, own == classes.end() ? -1 : own->second, axis.windowAxis < 0 ? -1 : classes.at(axis.windowAxis));
       if (!reach) return;  // no step of these classes: the call is never made
       for (std::size_t s = 0; s < streams.size(); ++s) {
@@ -132,13 +132,13 @@ class Addresses {
   }
 
   // Steps of `axis` with class `own` (-1: any) in window `window` (-1: all); nothing if there are none.
-  const std::optional<Reach>& reachOf(int a, int own, int window) {
+  const std::optional<ReachedBytes>& reachOf(int a, int own, int window) {
     const auto [it, fresh] = reach_.try_emplace({a, own, window});
     if (!fresh) return it->second;
     const Axis& axis = axisOf(a);
     const Window w =
         window < 0 ? Window{0, static_cast<int>(axis.steps.size())} : axis.windows[static_cast<std::size_t>(window)];
-    std::optional<Reach>& reach = it->second;
+    std::optional<ReachedBytes>& reach = it->second;
     for (int i = w.begin; i < w.end; ++i) {
       const AxisStep& step = axis.steps[static_cast<std::size_t>(i)];
       if (own >= 0 && step.cls != own) continue;
@@ -167,7 +167,7 @@ class Addresses {
   const Phase* phase_ = nullptr;
   std::vector<int> enclosing_;
   std::map<int, int> chosen_;  // classes of axes, by the choices around a node
-  std::map<std::array<int, 3>, std::optional<Reach>> reach_;
+  std::map<std::array<int, 3>, std::optional<ReachedBytes>> reach_;
   std::map<std::pair<int, int>, std::array<ByteRange, 4>> touched_;
   std::array<bool, 4> reported_{};  // of the current call, per stream: one example is enough
   std::vector<std::string> rules_;

@@ -12,7 +12,7 @@
 namespace cubejit {
 namespace {
 
-using Vector = std::vector<float>;
+using Values = std::vector<float>;
 
 bool inside(const LaneRange& range, int lane) { return range.all() || (lane >= range.lo && lane < range.hi); }
 
@@ -24,9 +24,9 @@ float at(const char* base, std::int64_t index) {
 
 void put(char* base, std::int64_t index, float value) { std::memcpy(base + index * 4, &value, 4); }
 
-Vector load(const char* base, const LaneRange& lanes, int count, Element element = Element::kF32,
+Values load(const char* base, const LaneRange& lanes, int count, Element element = Element::kF32,
             std::int64_t pairPitch = 0) {
-  Vector v(static_cast<std::size_t>(count), 0.0F);
+  Values v(static_cast<std::size_t>(count), 0.0F);
   for (int l = 0; l < count; ++l) {
     if (inside(lanes, l))
       v[static_cast<std::size_t>(l)] = floatOf(readElement(element, base + l * elementBytes(element), pairPitch));
@@ -38,23 +38,23 @@ float addendAt(const char* result, std::int64_t residual, Element element) {
   return floatOf(readElement(element, result + residual, 0));
 }
 
-Vector operandValue(const Contract& c, const AOperand& operand, const char* a) {
-  if (operand.kind == AKind::kBroadcast) return Vector(static_cast<std::size_t>(c.lanes), at(a + operand.offset, 0));
-  Vector source = load(a + operand.offset, operand.lanes, c.lanes, c.vectorsA);
+Values operandValue(const Contract& c, const AOperand& operand, const char* a) {
+  if (operand.kind == AKind::kBroadcast) return Values(static_cast<std::size_t>(c.lanes), at(a + operand.offset, 0));
+  Values source = load(a + operand.offset, operand.lanes, c.lanes, c.vectorsA);
   if (operand.kind == AKind::kVector) return source;
   if (operand.kind == AKind::kPermute2) {
-    const Vector second = load(a + operand.offset2, operand.lanes2, c.lanes, c.vectorsA);
+    const Values second = load(a + operand.offset2, operand.lanes2, c.lanes, c.vectorsA);
     source.insert(source.end(), second.begin(), second.end());
   }
-  Vector out;
+  Values out;
   for (const std::int32_t pick : c.tables[static_cast<std::size_t>(operand.table)])
     out.push_back(source[static_cast<std::size_t>(pick)]);
   return out;
 }
 
 // `d` moves behind the copies, if the contract makes some.
-void runStep(const Contract& c, const Step& step, const char* a, const char* b, char*& d, std::vector<Vector>& acc) {
-  std::vector<Vector> vectors;
+void runStep(const Contract& c, const Step& step, const char* a, const char* b, char*& d, std::vector<Values>& acc) {
+  std::vector<Values> vectors;
   const std::int64_t pairPitch = step.firstMembers ? 0 : c.pairPitchB;
   for (const VectorLoad& v : step.b) vectors.push_back(load(b + v.offset, v.lanes, c.lanes, c.vectorsB, pairPitch));
   for (std::size_t j = 0; c.copiesB && j < vectors.size(); ++j, d += c.lanes * 4) {
@@ -65,7 +65,7 @@ void runStep(const Contract& c, const Step& step, const char* a, const char* b, 
     }
   }
   for (const AOperand& operand : step.a) {
-    const Vector value = operandValue(c, operand, a);
+    const Values value = operandValue(c, operand, a);
     for (const Use& use : operand.uses) {
       for (int l = 0; l < c.lanes; ++l) {
         const auto lane = static_cast<std::size_t>(l);
@@ -85,10 +85,10 @@ void interpret(const Contract& c, const KernelArgs& args) {
   auto* c0 = static_cast<char*>(args.c);
   const bool readsD = c.epilogue.readsD(), readsE = c.epilogue.readsE();
   for (std::int64_t rep = 0; rep < args.repeat; ++rep, a0 += args.aRepeat, b0 += args.bRepeat, c0 += args.cRepeat) {
-    const Vector zero(static_cast<std::size_t>(c.lanes), 0.0F);
-    std::vector<std::vector<Vector>> sets(static_cast<std::size_t>(c.sets),
-                                          std::vector<Vector>(c.accumulators.size(), zero));
-    std::vector<Vector>& acc = sets.front();
+    const Values zero(static_cast<std::size_t>(c.lanes), 0.0F);
+    std::vector<std::vector<Values>> sets(static_cast<std::size_t>(c.sets),
+                                          std::vector<Values>(c.accumulators.size(), zero));
+    std::vector<Values>& acc = sets.front();
     for (std::size_t i = 0; args.accumulate != 0 && !c.addsToC && i < acc.size(); ++i)
       acc[i] = load(c0 + c.accumulators[i].cOffset, c.accumulators[i].lanes, c.lanes);
     const std::int64_t* segment = args.list + c.sections.size();
@@ -109,7 +109,7 @@ void interpret(const Contract& c, const KernelArgs& args) {
       }
       const Accumulator& to = c.accumulators[i];
       if (args.accumulate != 0 && c.addsToC) {
-        const Vector before = load(c0 + to.cOffset, to.lanes, c.lanes);
+        const Values before = load(c0 + to.cOffset, to.lanes, c.lanes);
         for (std::size_t l = 0; l < before.size(); ++l) acc[i][l] += before[l];
       }
       for (int l = 0; l < c.lanes; ++l) {

@@ -9,18 +9,18 @@
 namespace cubejit {
 namespace {
 
-using Distance = std::pair<std::int64_t, std::int64_t>;
+using Offsets = std::pair<std::int64_t, std::int64_t>;
 
-Distance distance(const Segment& from, const Segment& to) {
+Offsets offsetsBetween(const Segment& from, const Segment& to) {
   return {to.aOffset - from.aOffset, to.bOffset - from.bOffset};
 }
 
 ListSteps mostFrequent(const std::vector<Segment>& segments) {
-  std::map<Distance, std::int64_t> counts;
-  Distance most{0, 0};
+  std::map<Offsets, std::int64_t> counts;
+  Offsets most{0, 0};
   std::int64_t found = 0;
   for (std::size_t i = 1; i < segments.size(); ++i) {
-    const Distance d = distance(segments[i - 1], segments[i]);
+    const Offsets d = offsetsBetween(segments[i - 1], segments[i]);
     const std::int64_t count = ++counts[d];
     if (count <= found) continue;
     found = count;

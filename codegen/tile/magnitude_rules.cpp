@@ -12,7 +12,7 @@ namespace cubejit {
 namespace {
 
 // An address is a sum of one product for each axis around a call and a few of the kernel's: fewer than 2^8.
-constexpr std::int64_t kMost = std::int64_t{1} << 54;
+constexpr std::int64_t kMostMagnitude = std::int64_t{1} << 54;
 constexpr std::size_t kMostParallel = 64;
 
 class Magnitudes {
@@ -39,7 +39,7 @@ class Magnitudes {
 
  private:
   void number(std::int64_t value, const std::string& what) {
-    if (value > kMost || value < -kMost)
+    if (value > kMostMagnitude || value < -kMostMagnitude)
       rules_.push_back(what + ": " + std::to_string(value) + " is not in [-2^54, 2^54]");
   }
   void numbers(std::initializer_list<std::int64_t> values) {
@@ -48,7 +48,7 @@ class Magnitudes {
   void product(std::int64_t count, std::int64_t step) {
     std::int64_t all = 0;
     number(count, where_);
-    if (__builtin_mul_overflow(count, step, &all) || all > kMost || all < -kMost)
+    if (__builtin_mul_overflow(count, step, &all) || all > kMostMagnitude || all < -kMostMagnitude)
       rules_.push_back(where_ + ": " + std::to_string(count) + " times " + std::to_string(step) +
                        " is not in [-2^54, 2^54]");
   }
@@ -78,7 +78,7 @@ class Magnitudes {
   std::int64_t steps(std::int64_t x, std::int64_t y) {
     numbers({x, y});
     const std::int64_t least = std::min({x, y, std::int64_t{0}}), most = std::max(x, y);
-    return least < -kMost ? kMost : std::max(most, -least);
+    return least < -kMostMagnitude ? kMostMagnitude : std::max(most, -least);
   }
 
   void phase(const Phase& ph) {
@@ -89,7 +89,7 @@ class Magnitudes {
       where_ = "phase " + ph.name + ": tasks";
       const auto steps = static_cast<std::int64_t>(ph.axes[static_cast<std::size_t>(a)].steps.size());
       product(tasks, steps);
-      if (__builtin_mul_overflow(tasks, steps, &tasks)) tasks = kMost;
+      if (__builtin_mul_overflow(tasks, steps, &tasks)) tasks = kMostMagnitude;
     }
     if (ph.parallelAxes.size() > kMostParallel)
       rules_.push_back("phase " + ph.name + ": " + std::to_string(ph.parallelAxes.size()) + " parallel axes");

@@ -13,9 +13,9 @@
 namespace cubejit {
 namespace {
 
-class Parser {
+class TileParser {
  public:
-  explicit Parser(std::string_view text) : in_(text, Stage::kTile, TextReader::Semicolon::kComment) {}
+  explicit TileParser(std::string_view text) : in_(text, Stage::kTile, TextReader::Semicolon::kComment) {}
 
   Result<TileProgram> run() {
     expectVersion(in_, "tile", kTileTextVersion);
@@ -128,6 +128,6 @@ class Parser {
 
 }  // namespace
 
-Result<TileProgram> parseTileProgram(std::string_view text) { return Parser(text).run(); }
+Result<TileProgram> parseTileProgram(std::string_view text) { return TileParser(text).run(); }
 
 }  // namespace cubejit

@@ -11,8 +11,9 @@
 namespace cubejit {
 namespace {
 
-constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min(),
-                       kMost = std::numeric_limits<std::int64_t>::max(), kMostInt = std::numeric_limits<int>::max();
+constexpr std::int64_t kLeastOffset = std::numeric_limits<std::int64_t>::min(),
+                       kMostOffset = std::numeric_limits<std::int64_t>::max(),
+                       kMostInt = std::numeric_limits<int>::max();
 // Loops and choices within each other: what walks nests calls itself.
 constexpr int kDeepest = 64;
 
@@ -46,7 +47,7 @@ class PhaseParser {
     in_.nextLine();
   }
 
-  std::int64_t offset() { return in_.atSigned() ? in_.signedInteger(kLeast, kMost, "an offset") : 0; }
+  std::int64_t offset() { return in_.atSigned() ? in_.signedInteger(kLeastOffset, kMostOffset, "an offset") : 0; }
 
   std::vector<std::int64_t> deltas(std::int64_t* cls = nullptr) {
     std::vector<std::int64_t> values;
@@ -56,7 +57,7 @@ class PhaseParser {
         continue;
       }
       const int stream = streams_.read(in_, "a stream");
-      const std::int64_t by = in_.signedInteger(kLeast, kMost, "a distance in bytes with its sign");
+      const std::int64_t by = in_.signedInteger(kLeastOffset, kMostOffset, "a distance in bytes with its sign");
       if (stream < 0 || static_cast<std::size_t>(stream) >= streams_.size()) in_.fail("there is no such stream");
       if (in_.failed()) break;
       if (values.size() <= static_cast<std::size_t>(stream)) values.resize(static_cast<std::size_t>(stream) + 1);
@@ -179,7 +180,8 @@ class PhaseParser {
       if (s == 1 || s == 2) in_.expectSymbol(",");
       *streams[s] = in_.takeSymbol("-") ? -1 : streams_.read(in_, "a stream or -");
       c.place.offset[s] = offset();
-      if (in_.take("each")) c.place.repeatStep[s] = in_.signedInteger(kLeast, kMost, "a distance with its sign");
+      if (in_.take("each"))
+        c.place.repeatStep[s] = in_.signedInteger(kLeastOffset, kMostOffset, "a distance with its sign");
     }
     in_.expectSymbol(")");
     if (in_.take("repeat")) c.place.repeat = in_.integerOf<std::int64_t>("how often");

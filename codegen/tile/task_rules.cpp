@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t kGrain = 2;
 
 // A phase beyond these is not judged: about a second of checking, and as much memory as the buffers it writes.
-constexpr std::int64_t kMostCalls = 200'000, kMostWords = 100'000'000, kMostBytes = std::int64_t{1} << 28;
+constexpr std::int64_t kMostCheckedCalls = 200'000, kMostWords = 100'000'000, kMostBytes = std::int64_t{1} << 28;
 constexpr std::uint32_t kNobody = ~std::uint32_t{0};
 
 class Tasks {
@@ -28,7 +28,7 @@ class Tasks {
   void run(std::vector<std::string>& rules) {
     if (taskCount(phase_) <= 1) return;
     std::int64_t calls = 0;
-    if (!walkCalls(phase_, [&](const CallSite&) { return ++calls <= kMostCalls; })) return;
+    if (!walkCalls(phase_, [&](const CallSite&) { return ++calls <= kMostCheckedCalls; })) return;
     const bool followed =
         walkCalls(phase_,
                   [&](const CallSite& site) {

@@ -12,7 +12,7 @@ namespace cubejit {
 namespace {
 
 // A register, and the word of the dense row in each of its places; -1 = none.
-struct Source {
+struct TreeSource {
   int reg = 0;
   std::vector<int> holds;
 };
@@ -20,7 +20,7 @@ struct Source {
 // Some neighbouring rows, merged: the registers that hold them, in order of columns.
 struct Group {
   int rows = 1;
-  std::vector<Source> sources;
+  std::vector<TreeSource> sources;
 };
 
 class Builder {
@@ -29,7 +29,7 @@ class Builder {
     for (int r = 0; r < rows; ++r) {
       std::vector<int> holds(static_cast<std::size_t>(words), -1);
       for (int c = 0; c < columns; ++c) holds[static_cast<std::size_t>(c)] = c * rows + r;
-      groups_.push_back(Group{1, {Source{r, std::move(holds)}}});
+      groups_.push_back(Group{1, {TreeSource{r, std::move(holds)}}});
     }
     tree_.registers = rows;
   }
@@ -37,7 +37,7 @@ class Builder {
   InterleaveTree build(int depth) {
     for (int level = 0; level < depth; ++level) mergePairs();
     for (Group& group : groups_) {
-      for (Source& source : group.sources) sources_.push_back(std::move(source));
+      for (TreeSource& source : group.sources) sources_.push_back(std::move(source));
     }
     for (int begin = 0; begin < total_; begin += words_) gather(begin, std::min(begin + words_, total_));
     return std::move(tree_);
@@ -63,9 +63,9 @@ class Builder {
   }
 
   // The words of both in order, in one register if there is room, else in two.
-  void merge(const Source& x, const Source& y, std::vector<Source>& out) {
+  void merge(const TreeSource& x, const TreeSource& y, std::vector<TreeSource>& out) {
     std::vector<int> all;
-    for (const Source* source : {&x, &y}) {
+    for (const TreeSource* source : {&x, &y}) {
       std::copy_if(source->holds.begin(), source->holds.end(), std::back_inserter(all), [](int w) { return w >= 0; });
     }
     std::sort(all.begin(), all.end());
@@ -82,8 +82,8 @@ class Builder {
 
   // The words [begin, end) of the dense row in one register.
   void gather(int begin, int end) {
-    std::vector<const Source*> needed;
-    for (const Source& source : sources_) {
+    std::vector<const TreeSource*> needed;
+    for (const TreeSource& source : sources_) {
       if (std::any_of(source.holds.begin(), source.holds.end(), [&](int w) { return w >= begin && w < end; }))
         needed.push_back(&source);
     }
@@ -94,17 +94,17 @@ class Builder {
       return;
     }
     const int dst = fresh();
-    Source sum = *needed.front();
+    TreeSource sum = *needed.front();
     for (std::size_t i = 1; i < std::max<std::size_t>(2, needed.size()); ++i)
       sum = placed(dst, wanted, sum, *needed[std::min(i, needed.size() - 1)]);
     tree_.results.push_back(dst);
-    for (const Source* source : needed) {  // nobody needs a register whose words are all there
+    for (const TreeSource* source : needed) {  // nobody needs a register whose words are all there
       if (*std::max_element(source->holds.begin(), source->holds.end()) < end) free_.push_back(source->reg);
     }
   }
 
   // A register that has the wanted words of both sources in their places.
-  Source placed(int dst, const std::vector<int>& wanted, const Source& x, const Source& y) {
+  TreeSource placed(int dst, const std::vector<int>& wanted, const TreeSource& x, const TreeSource& y) {
     std::vector<int> table, holds;
     for (std::size_t place = 0; place < wanted.size(); ++place) {
       const int at = indexOf(wanted[place], x.holds, y.holds);
@@ -114,7 +114,7 @@ class Builder {
     auto at = std::find(tree_.tables.begin(), tree_.tables.end(), table);
     if (at == tree_.tables.end()) at = tree_.tables.insert(at, std::move(table));
     tree_.permutes.push_back({dst, static_cast<int>(at - tree_.tables.begin()), x.reg, y.reg});
-    return Source{dst, std::move(holds)};
+    return TreeSource{dst, std::move(holds)};
   }
 
   // Where a word is: in x, or in y behind it; -1 = in neither.
@@ -135,7 +135,7 @@ class Builder {
 
   const int words_, total_;
   std::vector<Group> groups_;
-  std::vector<Source> sources_;
+  std::vector<TreeSource> sources_;
   std::vector<int> free_;
   InterleaveTree tree_;
 };

@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::int64_t kLastRegister = std::numeric_limits<std::int8_t>::max();
 
-class Operands {
+class OperandParser {
  public:
-  Operands(TextReader& in, const OpRow& row) : in_(in), row_(row) {}
+  OperandParser(TextReader& in, const OpRow& row) : in_(in), row_(row) {}
 
   void reg(OperandKind kind, std::int8_t& number) {
     separate();
@@ -77,9 +77,9 @@ class Operands {
   bool first_ = true;
 };
 
-class Parser {
+class VectorParser {
  public:
-  explicit Parser(std::string_view text) : in_(text, Stage::kVector, TextReader::Semicolon::kToken) {
+  explicit VectorParser(std::string_view text) : in_(text, Stage::kVector, TextReader::Semicolon::kToken) {
     for (std::size_t op = 0; op < kOpCount; ++op) ops_.emplace(kOpRows[op].text, static_cast<VOp>(op));
   }
 
@@ -153,7 +153,7 @@ class Parser {
     }
     in_.expect(op->first);
     VInstr i{.op = op->second};
-    visitOperands(i, Operands(in_, rowOf(i.op)));
+    visitOperands(i, OperandParser(in_, rowOf(i.op)));
     p_.code.push_back(i);
   }
 
@@ -164,6 +164,6 @@ class Parser {
 
 }  // namespace
 
-Result<VectorProgram> parseVectorProgram(std::string_view text) { return Parser(text).run(); }
+Result<VectorProgram> parseVectorProgram(std::string_view text) { return VectorParser(text).run(); }
 
 }  // namespace cubejit

@@ -11,9 +11,9 @@
 namespace cubejit {
 namespace {
 
-class Operands {
+class OperandPrinter {
  public:
-  explicit Operands(std::string& text) : text_(text) {}
+  explicit OperandPrinter(std::string& text) : text_(text) {}
 
   void reg(OperandKind kind, int number) { operand(registerLetter(kind) + std::to_string(number)); }
   void mask(int number) {
@@ -68,7 +68,7 @@ std::string commentText(const std::string& comment) {
 
 std::string print(const VInstr& i) {
   std::string text = rowOf(i.op).text;
-  visitOperands(i, Operands(text));
+  visitOperands(i, OperandPrinter(text));
   return text;
 }
 

@@ -16,9 +16,9 @@ namespace {
 
 constexpr int kOpmasks = 7;  // k1 .. k7; k0 means "no mask" to the hardware
 
-class Walk {
+class LoopWalk {
  public:
-  explicit Walk(const VectorProgram& program) : p_(program) {}
+  explicit LoopWalk(const VectorProgram& program) : p_(program) {}
 
   std::string run() {
     shape();
@@ -180,7 +180,7 @@ class Walk {
 }  // namespace
 
 Status verify(const VectorProgram& program) {
-  std::string rules = Walk(program).run();
+  std::string rules = LoopWalk(program).run();
   if (rules.empty()) return Unit{};
   rules.pop_back();
   return Error{ErrorCode::kInternal, Stage::kVector,

@@ -36,6 +36,11 @@ struct Error {
   std::string message;  ///< one violated rule per line, with its values and, where known, a fix
 };
 
+/// What was given breaks the rules that the message names.
+inline Error invalidInput(std::string message, Stage stage = Stage::kProblem) {
+  return {ErrorCode::kInvalidProblem, stage, std::move(message)};
+}
+
 /// A value or an Error. C++17 stand-in for std::expected.
 template <class T>
 class [[nodiscard]] Result {

@@ -35,7 +35,7 @@ void runOn(const Layer& layer, std::uintptr_t dy, std::uintptr_t x, std::uintptr
 
 using Described = std::tuple<Shape, Shape, std::string>;  ///< shape, strides in elements, type
 
-TensorView viewOf(const char* name, const Described& tensor) {
+TensorView describedView(const char* name, const Described& tensor) {
   const auto& [shape, strides, type] = tensor;
   const DType dtype = type == "float16" ? DType::kF16 : type == "bfloat16" ? DType::kBf16 : DType::kF32;
   if (dtype == DType::kF32 && type != "float32")
@@ -50,7 +50,7 @@ Layer layerOf(const SharedSession& session, const std::vector<std::string>& pass
               const std::string& math, const std::string& postOps, const std::map<std::string, Shape>& results) {
   requireMath(math);
   Call call;
-  call.views = {dy ? viewOf("dy", *dy) : TensorView{}, viewOf("x", x), viewOf("w", w)};
+  call.views = {dy ? describedView("dy", *dy) : TensorView{}, describedView("x", x), describedView("w", w)};
   std::optional<Shape> dyShape;
   if (dy) dyShape = std::get<0>(*dy);
   call.describe(math, dyShape, {stride, padding, dilation, outputPadding, transposed, groups});

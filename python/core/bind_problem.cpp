@@ -24,9 +24,8 @@ using Formats = std::map<std::string, std::pair<std::string, std::variant<std::s
 
 TensorView describedAs(const std::string& name, DType type, const Shape& shape, const Shape& strides) {
   if (strides.size() != shape.size())
-    throw Failure(Error{ErrorCode::kInvalidProblem, Stage::kProblem,
-                        name + " has strides (" + listText(strides) + "); it must have as many as its shape (" +
-                            listText(shape) + ") has axes"});
+    throw Failure(invalidInput(name + " has strides (" + listText(strides) + "); it must have as many as its shape (" +
+                               listText(shape) + ") has axes"));
   return {name, nullptr, type, shape, strides, false, nullptr};
 }
 

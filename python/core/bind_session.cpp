@@ -32,8 +32,8 @@ PassMask maskOf(const Texts& names) {
 
 std::int64_t limitOf(std::int64_t bytes) {
   if (bytes < 0)
-    throw Failure(Error{ErrorCode::kInvalidProblem, Stage::kProblem,
-                        "mem_limit = " + std::to_string(bytes) + " must be at least 0, in bytes; 0 is no limit"});
+    throw Failure(
+        invalidInput("mem_limit = " + std::to_string(bytes) + " must be at least 0, in bytes; 0 is no limit"));
   return bytes;
 }
 

@@ -31,9 +31,7 @@ Dict dictOf(const tbe::GroupDict& groups) {
   return out;
 }
 
-[[noreturn]] void invalid(const std::string& message) {
-  throw Failure(Error{ErrorCode::kInvalidProblem, Stage::kProblem, message});
-}
+[[noreturn]] void invalid(const std::string& message) { throw Failure(invalidInput(message)); }
 
 // The dictionary's fields, each once; describe(groups, visitor) visits them.
 template <class Groups, class Describe>

@@ -26,8 +26,8 @@ std::size_t at(TensorId t) { return static_cast<std::size_t>(t); }
 
 void requireMath(const std::string& math) {
   if (math != "strict" && math != "hf32" && math != "hf32_low" && math != "relaxed")
-    throw Failure(Error{ErrorCode::kInvalidProblem, Stage::kProblem,
-                        "unknown math '" + math + "'" + wordsInstead(math, {"strict", "hf32", "hf32_low", "relaxed"})});
+    throw Failure(
+        invalidInput("unknown math '" + math + "'" + wordsInstead(math, {"strict", "hf32", "hf32_low", "relaxed"})));
 }
 
 Pass passOf(const std::string& name) { return valueOf(parsePass(name)); }
@@ -35,8 +35,7 @@ Pass passOf(const std::string& name) { return valueOf(parsePass(name)); }
 PostOps activationOf(const std::string& text) {
   const PostOps post = valueOf(parsePostOps(text));
   if (post.bias || post.add)
-    throw Failure(Error{ErrorCode::kInvalidProblem, Stage::kProblem,
-                        "activation = '" + text + "'; bias and add are arguments of their own"});
+    throw Failure(invalidInput("activation = '" + text + "'; bias and add are arguments of their own"));
   return post;
 }
 
@@ -66,9 +65,8 @@ void Call::slope(const py::object& y, const std::string& activation) {
   finish(py::none(), py::none(), activation);
   const bool needed = problem.postOps.activation != Activation::kNone;
   if (needed == y.is_none())
-    throw Failure(Error{ErrorCode::kInvalidProblem, Stage::kProblem,
-                        needed ? "y is missing: the slope of activation = '" + activation + "' is read off it"
-                               : "y is given without an activation; only its slope is read off y"});
+    throw Failure(invalidInput(needed ? "y is missing: the slope of activation = '" + activation + "' is read off it"
+                                      : "y is given without an activation; only its slope is read off y"));
   if (needed) yGiven = viewOf("y", y);
 }
 
@@ -92,7 +90,7 @@ void Call::checkFinish() const {
     broken = "y has shape (" + listText(yGiven.shape) + ") and strides (" + listText(yGiven.strides) +
              "); it must be dense, of shape (" + listText(shapeOfY(problem)) + ")";
   if (problem.postOps.add) check(addend, shapeOfY(problem), liesIn(addend, y.layout));
-  if (!broken.empty()) throw Failure(Error{ErrorCode::kInvalidProblem, Stage::kProblem, broken});
+  if (!broken.empty()) throw Failure(invalidInput(broken));
 }
 
 void Call::likeOperands() {
@@ -122,8 +120,7 @@ void Call::aim(Pass pass, const py::object& given) {
     broken = "is read-only";
   else if (own == Density::kNone)
     broken = "has strides (" + listText(view.strides) + "); results must be dense, plain or channels-last";
-  if (!broken.empty())
-    throw Failure(Error{ErrorCode::kInvalidProblem, Stage::kProblem, std::string(name) + " of out " + broken});
+  if (!broken.empty()) throw Failure(invalidInput(std::string(name) + " of out " + broken));
   to.data = view.data;
   to.format = {view.dtype, layoutOf(own), {}};
 }

@@ -29,7 +29,7 @@ class Reader {
       arguments();
       if (broken_.empty()) results();
     }
-    if (!broken_.empty()) throw Failure(Error{ErrorCode::kInvalidProblem, Stage::kProblem, broken_});
+    if (!broken_.empty()) throw Failure(invalidInput(broken_));
     return p_;
   }
 

@@ -20,7 +20,7 @@ constexpr std::size_t kHugePage = std::size_t{2} << 20;
 // of a call leaves none held.
 std::atomic<std::size_t*> kept = nullptr;
 
-Workspace allocate(std::size_t bytes) {
+Workspace allocateWorkspace(std::size_t bytes) {
   const bool huge = bytes >= kHugePage;
   const std::size_t align = huge ? kHugePage : 64, whole = (bytes + align - 1) / align * align;
   Workspace workspace(alignedBytes(whole, align), {whole});
@@ -43,11 +43,11 @@ void LeaveWorkspace::operator()(std::byte* workspace) const noexcept {
 Workspace takeWorkspace(std::size_t bytes) {
   if (bytes == 0) return nullptr;
   std::size_t* last = kept.exchange(nullptr);
-  if (last == nullptr) return allocate(bytes);
+  if (last == nullptr) return allocateWorkspace(bytes);
   Workspace workspace(reinterpret_cast<std::byte*>(last), {*last});
   if (workspace.get_deleter().bytes >= bytes) return workspace;
   std::free(workspace.release());
-  return allocate(bytes);
+  return allocateWorkspace(bytes);
 }
 
 }  // namespace cubejit::python

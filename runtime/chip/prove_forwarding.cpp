@@ -22,7 +22,7 @@
 namespace cubejit {
 namespace {
 
-constexpr std::int64_t kMostTasks = 8;  // of a phase
+constexpr std::int64_t kMostProvenTasks = 8;  // of a phase
 
 bool stays(const Buffer& buffer) { return buffer.use == Buffer::Use::kPrivate; }
 
@@ -141,7 +141,7 @@ class Comparison {
     std::int64_t compared = 0;
     for (std::size_t i = 0; i < part_.tile.phases.size(); ++i) {
       const Phase &x = staged_.phases[i], &y = part_.tile.phases[i];
-      const std::int64_t tasks = taskCount(x), visited = std::min(tasks, kMostTasks);
+      const std::int64_t tasks = taskCount(x), visited = std::min(tasks, kMostProvenTasks);
       for (std::int64_t t = 0; t < visited && (t == 0 || compared < most); ++t) {
         const std::int64_t task = t * tasks / visited;
         before_.begin(x, callsOf(x, task));

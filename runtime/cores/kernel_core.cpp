@@ -18,30 +18,32 @@
 #include "tiling/rule_lines.h"
 
 namespace cubejit {
+
+struct CoreWorkspace {
+  AlignedMemory memory;
+  std::size_t bytes = 0;
+};
+
 namespace {
 
-Error refuse(std::string rule) { return Error{ErrorCode::kInvalidProblem, Stage::kRun, std::move(rule)}; }
+Error refuse(std::string rule) { return invalidInput(std::move(rule), Stage::kRun); }
 
 const void* behind(const std::byte* data, std::int64_t bytes) {
   return reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(data) + static_cast<std::uintptr_t>(bytes));
 }
 
-struct Workspace {
-  AlignedMemory memory;
-  std::size_t bytes = 0;
-};
-
 // Those of cores that are gone, for cores to come: the system has given their pages already.
 class Workspaces {
  public:
   /// Null without memory.
-  Workspace take(std::size_t bytes) {
+  CoreWorkspace take(std::size_t bytes) {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
-      const auto fits = std::find_if(free_.begin(), free_.end(), [&](const Workspace& w) { return w.bytes >= bytes; });
+      const auto fits =
+          std::find_if(free_.begin(), free_.end(), [&](const CoreWorkspace& w) { return w.bytes >= bytes; });
       if (fits != free_.end()) {
         std::swap(*fits, free_.back());
-        Workspace taken = std::move(free_.back());
+        CoreWorkspace taken = std::move(free_.back());
         free_.pop_back();
         kept_ -= taken.bytes;
         return taken;
@@ -49,7 +51,7 @@ class Workspaces {
     }
     return {alignedMemory(bytes), bytes};
   }
-  void give(Workspace workspace) noexcept {
+  void give(CoreWorkspace workspace) noexcept {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (workspace.memory == nullptr || kept_ + workspace.bytes > kMost) return;
     const std::size_t bytes = workspace.bytes;
@@ -63,7 +65,7 @@ class Workspaces {
  private:
   static constexpr std::size_t kMost = std::size_t{64} << 20;
   std::mutex mutex_;
-  std::vector<Workspace> free_;
+  std::vector<CoreWorkspace> free_;
   std::size_t kept_ = 0;
 };
 
@@ -84,7 +86,7 @@ struct KernelCore::State {
   const Machine machine;  ///< with the host's ISA
   const int index;
   bool keepEvents = false;
-  Workspace workspace;
+  CoreWorkspace workspace;
   // What belongs to the task:
   std::shared_ptr<KernelJob> job;
   std::shared_ptr<const TaskCode> code;

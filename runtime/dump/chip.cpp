@@ -17,11 +17,11 @@
 namespace cubejit {
 namespace {
 
-constexpr std::int64_t kMostEvents = 200000;  // of all cores; pictures and texts are of core 0
+constexpr std::int64_t kMostDumpedEvents = 200000;  // of all cores; pictures and texts are of core 0
 constexpr std::size_t kMostLines = 2000;
 
 EmulationReport ofCoreZero(const PassStages& s) {
-  EmulationReport report = chipReport(s.problem, s.plan, s.machine, loweredProgram(s), true, kMostEvents);
+  EmulationReport report = chipReport(s.problem, s.plan, s.machine, loweredProgram(s), true, kMostDumpedEvents);
   std::erase_if(report.trace, [](const TraceEvent& e) { return e.core != 0; });
   std::stable_sort(report.trace.begin(), report.trace.end(),
                    [](const TraceEvent& a, const TraceEvent& b) { return a.start < b.start; });
@@ -90,7 +90,7 @@ std::string chipFacts(const PassStages& s) {
   Machine one = s.machine;
   one.cores = 1;
   out["picture"] = timelineSvg(one, {{toString(s.plan.pass), core.cycles, &report.trace}});
-  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return oneLine(out);
 }
 
 }  // namespace cubejit

@@ -20,8 +20,7 @@ Result<std::vector<std::string>> dumpAll(const Session& session, const CompileRe
                                          const DumpRequest& dump) {
   CUBEJIT_RETURN_IF_ERROR(session.status());
   CUBEJIT_RETURN_IF_ERROR(parseDumpStages(dump.stages));
-  if (!request.passes.any())
-    return Error{ErrorCode::kInvalidProblem, Stage::kProblem, "no pass is asked for; choose from y, dx, dw, db"};
+  if (!request.passes.any()) return invalidInput("no pass is asked for; choose from y, dx, dw, db");
   // An interpreter makes no code: what it interprets is shown as xbyak spells it.
   Options options = session.options();
   if (!emitsCode(options.backend)) options.backend = usualBackend(session.machine().isa.level);

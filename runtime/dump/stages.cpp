@@ -36,7 +36,7 @@ Result<std::vector<DumpStage>> parseDumpStages(const std::string& text) {
   }
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
-  if (!unknown.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kProblem, unknown};
+  if (!unknown.empty()) return invalidInput(unknown);
   return out;
 }
 

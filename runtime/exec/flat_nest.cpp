@@ -12,7 +12,7 @@ namespace cubejit {
 namespace {
 
 // A step fills a line or two of a cache: this many are little beside what the kernels read.
-constexpr std::size_t kMostSteps = 512;
+constexpr std::size_t kMostNestSteps = 512;
 
 FlatAxis flatAxis(const Axis& axis, std::size_t streams) {
   FlatAxis flat;
@@ -117,7 +117,7 @@ class Flattening {
     }
     const bool oneCall = out.body.size() == 1 && node.body.front().isCall();  // always: only there steps may repeat
     const std::size_t all = each * axis.cls.size();
-    if (!oneCall && (sites > kMostSites || all > kMostSteps)) return loopOf(std::move(out));
+    if (!oneCall && (sites > kMostSites || all > kMostNestSteps)) return loopOf(std::move(out));
     list(out, axis, each);
     return out;
   }

@@ -61,16 +61,14 @@ cubejit_status statusOf(Stage stage, Body&& body) noexcept {
   }
 }
 
-Error invalid(const std::string& message) { return Error{ErrorCode::kInvalidProblem, Stage::kProblem, message}; }
-
 // A caller built with another version has a longer or shorter struct. Longer: what we do not know must be zero.
 Status checkSize(const char* name, const void* given, std::size_t ours) {
-  if (given == nullptr) return invalid(std::string(name) + " is null");
+  if (given == nullptr) return invalidInput(std::string(name) + " is null");
   std::size_t size = 0;
   std::memcpy(&size, given, sizeof(size));
   if (size < ours) {
-    return invalid(std::string(name) + ": struct_size = " + std::to_string(size) + " must be at least " +
-                   std::to_string(ours) + "; start from the default the header gives");
+    return invalidInput(std::string(name) + ": struct_size = " + std::to_string(size) + " must be at least " +
+                        std::to_string(ours) + "; start from the default the header gives");
   }
   const char* const bytes = static_cast<const char*>(given);
   if (size <= 65536 && std::all_of(bytes + ours, bytes + size, [](char byte) { return byte == 0; })) return Unit{};
@@ -105,16 +103,15 @@ Dhw axes(const std::int64_t (&values)[3]) { return Dhw{values[0], values[1], val
 Result<DType> dtypeOf(const std::string& name, std::int32_t given) {
   constexpr DType kTypes[] = {DType::kF32, DType::kF16, DType::kBf16, DType::kHf32, DType::kHf32Low};
   if (given >= CUBEJIT_F32 && given <= CUBEJIT_HF32_LOW) return kTypes[given];
-  return Error{ErrorCode::kInvalidProblem, Stage::kProblem,
-               name + "dtype = " + std::to_string(given) +
-                   " is unknown; there are 0 (f32), 1 (f16), 2 (bf16), 3 (hf32), 4 (hf32_low)"};
+  return invalidInput(name + "dtype = " + std::to_string(given) +
+                      " is unknown; there are 0 (f32), 1 (f16), 2 (bf16), 3 (hf32), 4 (hf32_low)");
 }
 
 Result<Layout> layoutOf(const std::string& name, std::int32_t given) {
   constexpr Layout kLayouts[] = {Layout::kNcdhw, Layout::kNdhwc, Layout::kNdc1hwc0, Layout::kFractalZ3d};
   if (given >= CUBEJIT_NCDHW && given <= CUBEJIT_FRACTAL_Z_3D) return kLayouts[given];
-  return invalid(name + "layout = " + std::to_string(given) +
-                 " is unknown; there are 0 (ncdhw), 1 (ndhwc), 2 (ndc1hwc0), 3 (fractal_z_3d)");
+  return invalidInput(name + "layout = " + std::to_string(given) +
+                      " is unknown; there are 0 (ncdhw), 1 (ndhwc), 2 (ndc1hwc0), 3 (fractal_z_3d)");
 }
 
 Result<Problem> problemOf(const cubejit_problem* asked) {
@@ -122,7 +119,8 @@ Result<Problem> problemOf(const cubejit_problem* asked) {
   const cubejit_problem* const given = &all;
   CUBEJIT_TRY(dtype, dtypeOf("", given->dtype));
   CUBEJIT_TRY(layout, layoutOf("", given->layout));
-  if (given->reserved != 0) return invalid("problem: reserved = " + std::to_string(given->reserved) + " must be 0");
+  if (given->reserved != 0)
+    return invalidInput("problem: reserved = " + std::to_string(given->reserved) + " must be 0");
   Problem p;
   p.rank = given->rank;
   p.transposed = given->transposed != 0;
@@ -170,22 +168,24 @@ Result<Options> optionsOf(const cubejit_options* asked) {
   constexpr IsaLevel kLevels[] = {IsaLevel::kAvx2, IsaLevel::kAvx512, IsaLevel::kAvx512Bf16, IsaLevel::kNeon,
                                   IsaLevel::kSve256};
   if (given->isa < CUBEJIT_ISA_BEST || given->isa > CUBEJIT_ISA_SVE256)
-    return invalid("isa = " + std::to_string(given->isa) +
-                   " is unknown; there are 0 (best), 1 (avx2), 2 (avx512), 3 (avx512_bf16), 4 (neon), 5 (sve256)");
+    return invalidInput("isa = " + std::to_string(given->isa) +
+                        " is unknown; there are 0 (best), 1 (avx2), 2 (avx512), 3 (avx512_bf16), 4 (neon), 5 (sve256)");
   if (given->isa != CUBEJIT_ISA_BEST) options.isa = kLevels[given->isa - 1];
   if (given->backend < CUBEJIT_BACKEND_XBYAK || given->backend > CUBEJIT_BACKEND_LLVM)
-    return invalid("backend = " + std::to_string(given->backend) +
-                   " is unknown; there are 0 (xbyak), 1 (interpreter), 2 (tile_interpreter), 3 (llvm)");
+    return invalidInput("backend = " + std::to_string(given->backend) +
+                        " is unknown; there are 0 (xbyak), 1 (interpreter), 2 (tile_interpreter), 3 (llvm)");
   constexpr BackendKind kBackends[] = {BackendKind::kXbyak, BackendKind::kInterpreter, BackendKind::kTileInterpreter,
                                        BackendKind::kLlvm};
   options.backend = kBackends[given->backend];
-  if (given->threads < 0) return invalid(brokenThreads(given->threads));
-  if (given->reserved != 0) return invalid("options: reserved = " + std::to_string(given->reserved) + " must be 0");
+  if (given->threads < 0) return invalidInput(brokenThreads(given->threads));
+  if (given->reserved != 0)
+    return invalidInput("options: reserved = " + std::to_string(given->reserved) + " must be 0");
   options.threads = given->threads;
   options.pinThreads = given->pin_threads != 0;
   options.cacheCapacity = given->cache_capacity;
   if (given->mem_limit > std::uint64_t{std::numeric_limits<std::int64_t>::max()})
-    return invalid("mem_limit = " + std::to_string(given->mem_limit) + " is more than any machine has; 0 is no limit");
+    return invalidInput("mem_limit = " + std::to_string(given->mem_limit) +
+                        " is more than any machine has; 0 is no limit");
   options.memLimit = static_cast<std::int64_t>(given->mem_limit);
   options.parallelFor = ParallelFor{given->parallel_for, given->parallel_for_user};
   return options;
@@ -196,7 +196,7 @@ Result<Pass> passOf(int pass) {
   if (pass == CUBEJIT_DW) return Pass::kDw;
   if (pass == CUBEJIT_DB) return Pass::kDb;
   if (pass == CUBEJIT_Y) return Pass::kY;
-  return invalid("pass = " + std::to_string(pass) + " must be one of 1 (dx), 2 (dw), 4 (db), 16 (y)");
+  return invalidInput("pass = " + std::to_string(pass) + " must be one of 1 (dx), 2 (dw), 4 (db), 16 (y)");
 }
 
 int bitOf(Pass pass) {
@@ -207,8 +207,8 @@ int bitOf(Pass pass) {
 Result<PassMask> maskOfBits(int given) {
   const int passes = given & ~CUBEJIT_KEEP_WEIGHTS;
   if (passes == 0 || (passes & ~(CUBEJIT_DX | CUBEJIT_DW | CUBEJIT_DB | CUBEJIT_Y)) != 0)
-    return invalid("passes = " + std::to_string(given) +
-                   " must be a set of 1 (dx), 2 (dw), 4 (db), 16 (y), and 8 (weights are kept) beside them");
+    return invalidInput("passes = " + std::to_string(given) +
+                        " must be a set of 1 (dx), 2 (dw), 4 (db), 16 (y), and 8 (weights are kept) beside them");
   return PassMask{(passes & CUBEJIT_DX) != 0, (passes & CUBEJIT_DW) != 0, (passes & CUBEJIT_DB) != 0,
                   (passes & CUBEJIT_Y) != 0};
 }
@@ -247,7 +247,7 @@ const char* cubejit_last_error(void) { return cubejit::lastError().c_str(); }
 
 cubejit_status cubejit_session_create(const cubejit_options* options, cubejit_session** session) {
   return cubejit::statusOf(Stage::kProblem, [&]() -> Status {
-    if (session == nullptr) return cubejit::invalid("session is null");
+    if (session == nullptr) return cubejit::invalidInput("session is null");
     CUBEJIT_TRY(values, cubejit::optionsOf(options));
     *session = new cubejit_session{cubejit::Session(values)};
     return Unit{};
@@ -258,7 +258,7 @@ void cubejit_session_destroy(cubejit_session* session) { delete session; }
 
 cubejit_status cubejit_session_statistics(const cubejit_session* session, cubejit_statistics* statistics) {
   return cubejit::statusOf(Stage::kProblem, [&]() -> Status {
-    if (session == nullptr) return cubejit::invalid("session is null");
+    if (session == nullptr) return cubejit::invalidInput("session is null");
     const cubejit::CacheStatistics s = session->session.statistics();
     return cubejit::fill("statistics", statistics,
                          cubejit_statistics{0, s.hits, s.misses, s.evictions, s.entries, s.codeBytes});
@@ -268,7 +268,7 @@ cubejit_status cubejit_session_statistics(const cubejit_session* session, cubeji
 cubejit_status cubejit_plan(const cubejit_session* session, const cubejit_problem* problem, int pass,
                             cubejit_plan_report* report) {
   return cubejit::statusOf(Stage::kPlan, [&]() -> Status {
-    if (session == nullptr) return cubejit::invalid("session is null");
+    if (session == nullptr) return cubejit::invalidInput("session is null");
     CUBEJIT_TRY(asked, cubejit::problemOf(problem));
     CUBEJIT_TRY(wanted, cubejit::passOf(pass));
     CUBEJIT_TRY(planned, session->session.plan(asked, wanted));
@@ -285,8 +285,8 @@ cubejit_status cubejit_plan(const cubejit_session* session, const cubejit_proble
 cubejit_status cubejit_compile(cubejit_session* session, const cubejit_problem* problem, int passes,
                                cubejit_executable** executable) {
   return cubejit::statusOf(Stage::kProblem, [&]() -> Status {
-    if (session == nullptr) return cubejit::invalid("session is null");
-    if (executable == nullptr) return cubejit::invalid("executable is null");
+    if (session == nullptr) return cubejit::invalidInput("session is null");
+    if (executable == nullptr) return cubejit::invalidInput("executable is null");
     CUBEJIT_TRY(asked, cubejit::problemOf(problem));
     CUBEJIT_TRY(mask, cubejit::maskOfBits(passes));
     const bool keeps = (passes & CUBEJIT_KEEP_WEIGHTS) != 0;
@@ -312,7 +312,7 @@ size_t cubejit_workspace_bytes_beside_packed(const cubejit_executable* executabl
 cubejit_status cubejit_run(const cubejit_executable* executable, const cubejit_tensors* tensors, void* workspace,
                            size_t workspace_bytes, int threads) {
   return cubejit::statusOf(Stage::kRun, [&]() -> Status {
-    if (executable == nullptr) return cubejit::invalid("executable is null");
+    if (executable == nullptr) return cubejit::invalidInput("executable is null");
     CUBEJIT_TRY(t, cubejit::wholeOf("tensors", tensors, offsetof(cubejit_tensors, y)));
     return executable->executable->run(cubejit::Tensors{t.dy, t.x, t.w, t.dx, t.dw, t.db, t.packed_w, t.y, t.b, t.z},
                                        workspace, workspace_bytes, threads);
@@ -321,8 +321,8 @@ cubejit_status cubejit_run(const cubejit_executable* executable, const cubejit_t
 
 cubejit_status cubejit_emulation_report(const cubejit_executable* executable, int pass, const char** json) {
   return cubejit::statusOf(Stage::kRun, [&]() -> Status {
-    if (executable == nullptr) return cubejit::invalid("executable is null");
-    if (json == nullptr) return cubejit::invalid("json is null");
+    if (executable == nullptr) return cubejit::invalidInput("executable is null");
+    if (json == nullptr) return cubejit::invalidInput("json is null");
     CUBEJIT_TRY(wanted, cubejit::passOf(pass));
     const cubejit::Executable& compiled = *executable->executable;
     CUBEJIT_TRY(report, compiled.emulationReport(wanted));
@@ -340,7 +340,7 @@ size_t cubejit_packed_weights_bytes(const cubejit_executable* executable) {
 cubejit_status cubejit_pack_weights(const cubejit_executable* executable, const void* w, void* packed,
                                     size_t packed_bytes, int threads) {
   return cubejit::statusOf(Stage::kRun, [&]() -> Status {
-    if (executable == nullptr) return cubejit::invalid("executable is null");
+    if (executable == nullptr) return cubejit::invalidInput("executable is null");
     return executable->executable->packWeights(w, packed, packed_bytes, threads);
   });
 }
@@ -351,11 +351,11 @@ size_t cubejit_kernel_count(const cubejit_executable* executable) {
 
 cubejit_status cubejit_get_kernel(const cubejit_executable* executable, size_t index, cubejit_kernel* kernel) {
   return cubejit::statusOf(Stage::kProblem, [&]() -> Status {
-    if (executable == nullptr) return cubejit::invalid("executable is null");
+    if (executable == nullptr) return cubejit::invalidInput("executable is null");
     const std::vector<cubejit::KernelView>& kernels = cubejit::kernelsOf(*executable);
     if (index >= kernels.size())
-      return cubejit::invalid("index = " + std::to_string(index) + " must be less than " +
-                              std::to_string(kernels.size()));
+      return cubejit::invalidInput("index = " + std::to_string(index) + " must be less than " +
+                                   std::to_string(kernels.size()));
     const cubejit::KernelView& k = kernels[index];
     return cubejit::fill("kernel", kernel,
                          cubejit_kernel{0, k.name.c_str(), cubejit::bitOf(k.pass), k.entry, k.bytes.data(),

@@ -46,7 +46,7 @@ Result<std::unique_ptr<Emulation>> Emulation::create(const EmulationRequest& req
             ErrorCode::kInvalidProblem, Stage::kPlan,
             std::string("the plan is one of ") + toString(request.plan->pass) + ", not of " + toString(request.pass)};
       const std::vector<std::string> broken = checkOnNpu(request.problem, *request.plan, request.machine);
-      if (!broken.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kPlan, inLines(broken)};
+      if (!broken.empty()) return invalidInput(inLines(broken), Stage::kPlan);
       wanted.plans.push_back(*request.plan);
     }
     Options chosen = options;

@@ -18,20 +18,21 @@ namespace {
 
 constexpr const char* kStoreFile = "/cubejit/tune-v1.db";
 
-const char* read(const char* variable) {
+const char* readVariable(const char* variable) {
   const char* text = secure_getenv(variable);
   return text == nullptr || *text == '\0' ? nullptr : text;
 }
 
 // Where the XDG base directory specification puts a user's data.
 std::string userStore() {
-  if (const char* data = read("XDG_DATA_HOME"); data != nullptr && *data == '/') return std::string(data) + kStoreFile;
-  if (const char* home = read("HOME")) return std::string(home) + "/.local/share" + kStoreFile;
+  if (const char* data = readVariable("XDG_DATA_HOME"); data != nullptr && *data == '/')
+    return std::string(data) + kStoreFile;
+  if (const char* home = readVariable("HOME")) return std::string(home) + "/.local/share" + kStoreFile;
   return {};
 }
 
 std::string turnFile() {
-  const char* folder = read("XDG_RUNTIME_DIR");
+  const char* folder = readVariable("XDG_RUNTIME_DIR");
   return std::string(folder != nullptr ? folder : "/tmp") + "/cubejit-measure-" + std::to_string(getuid()) + ".lock";
 }
 
@@ -56,8 +57,7 @@ Status setWhole(Field& field, const std::string& text, long least = 1) {
 }
 
 Status setFlag(bool& field, const std::string& text) {
-  if (text != "0" && text != "1")
-    return Error{ErrorCode::kInvalidProblem, Stage::kProblem, "'" + text + "' must be 0 or 1"};
+  if (text != "0" && text != "1") return invalidInput("'" + text + "' must be 0 or 1");
   field = text == "1";
   return Unit{};
 }
@@ -132,7 +132,7 @@ Result<Environment> readEnvironment() {
   environment.options.turnFile = turnFile();
   std::optional<Error> broken;
   for (const EnvironmentVariable& variable : environmentVariables()) {
-    const char* text = read(variable.name);
+    const char* text = readVariable(variable.name);
     if (text == nullptr) continue;
     const Status heard = variable.read(text, environment);
     if (heard.ok()) continue;

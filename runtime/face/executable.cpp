@@ -29,7 +29,7 @@
 namespace cubejit {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
 struct NamedRange {
   const char* name;
@@ -85,14 +85,14 @@ const void*& operand(Tensors& tensors, TensorId t) {
   return t == TensorId::kX ? tensors.x : t == TensorId::kW ? tensors.w : tensors.dy;
 }
 
-struct Workspace {
+struct GivenWorkspace {
   void* data;
   std::size_t bytes, needed;
 };
 
 // Every rule the operands break, one per line; empty = none.
 std::string brokenRules(const Executable::State& state, const Tensors& tensors, std::int64_t packedBytes,
-                        const Workspace& workspace, int slots) {
+                        const GivenWorkspace& workspace, int slots) {
   std::string broken;
   const auto rule = [&](const std::string& text) { broken += (broken.empty() ? "" : "\n") + text; };
   const Ranges ranges =
@@ -214,15 +214,15 @@ Status Executable::run(const Tensors& tensors, void* workspace, std::size_t work
         brokenRules(*state_, tensors, packed ? static_cast<std::int64_t>(packedWeightsBytes()) : 0,
                     {workspace, workspaceBytes, this->workspaceBytes(slots, packed)}, slots);
     const std::string broken = threads < 0 ? brokenThreads(threads) + (rules.empty() ? "" : "\n") + rules : rules;
-    if (!broken.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kRun, broken};
+    if (!broken.empty()) return invalidInput(broken, Stage::kRun);
     if (packed && state_->passes.reads(TensorId::kW)) {
       const std::string rule = brokenPackedRules(*this, tensors.packedW);
-      if (!rule.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kRun, rule};
+      if (!rule.empty()) return invalidInput(rule, Stage::kRun);
     }
     const Team team = state_->team(slots);
     const bool profiles = logs(state_->options.diagnostics, Topic::kProfile);
     const bool times = state_->options.timeKernels;
-    const auto start = profiles || times ? Clock::now() : Clock::time_point{};
+    const auto start = profiles || times ? SteadyClock::now() : SteadyClock::time_point{};
     Tensors seen = tensors;
     const auto keptBy = [&](const CompiledPass& part) { return packedBuffers(*state_, part, tensors.packedW); };
     char* const rest = static_cast<char*>(workspace) + state_->workspace.keptBytes();
@@ -256,7 +256,8 @@ Status Executable::run(const Tensors& tensors, void* workspace, std::size_t work
       runPart(*state_->parts[i]);
     }
     if (profiles || times) {
-      const std::int64_t took = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count();
+      const std::int64_t took =
+          std::chrono::duration_cast<std::chrono::nanoseconds>(SteadyClock::now() - start).count();
       if (profiles) reportRun(*state_, took, slots);
       if (times) {
         state_->timedRuns.fetch_add(1, std::memory_order_relaxed);
@@ -325,7 +326,7 @@ Result<const CompiledPass*> partOf(const Executable::State& state, Pass pass, co
   for (const auto& part : state.parts) {
     if (part->plan.pass == pass) return part.get();
   }
-  return Error{ErrorCode::kInvalidProblem, Stage::kRun, std::string(toString(pass)) + " was not compiled"};
+  return invalidInput(std::string(toString(pass)) + " was not compiled", Stage::kRun);
 }
 
 // As it was lowered, before passes.

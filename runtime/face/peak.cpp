@@ -91,8 +91,8 @@ Result<double> measurePeak(IsaLevel level, int threads, int milliseconds, DType 
                  std::string("this CPU or operating system cannot run ") + toString(level) + " code"};
   }
   if (threads < 1 || threads > kMostThreads) {
-    return Error{ErrorCode::kInvalidProblem, Stage::kRun,
-                 "threads = " + std::to_string(threads) + " must be from 1 to " + std::to_string(kMostThreads)};
+    return invalidInput("threads = " + std::to_string(threads) + " must be from 1 to " + std::to_string(kMostThreads),
+                        Stage::kRun);
   }
   const HostIsa isa = isaOf(level);
   if (type != DType::kBf16 || !isa.bf16Dot) return rateOf(isa, false, threads, milliseconds);

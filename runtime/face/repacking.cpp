@@ -57,7 +57,7 @@ Status Repacking::run(const void* source, void* target, int threads) const {
     const auto a = reinterpret_cast<std::uintptr_t>(source), b = reinterpret_cast<std::uintptr_t>(target);
     if (s.sourceBytes > 0 && s.targetBytes > 0 && a < b + s.targetBytes && b < a + s.sourceBytes)
       rule("source and target overlap; a conversion needs memory of its own");
-    if (!broken.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kRun, broken};
+    if (!broken.empty()) return invalidInput(broken, Stage::kRun);
     const bool streams = s.streaming.part != nullptr && reinterpret_cast<std::uintptr_t>(target) % kVectorBytes == 0;
     const LaunchProgram& launch = *(streams ? s.streaming : s.ordinary).part->launch;
     const int slots = slotsOf(threads, s.threads);

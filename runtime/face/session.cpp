@@ -81,8 +81,7 @@ struct Session::State {
       options.diagnostics = *diagnostics;
     else
       refusal = diagnostics.error();
-    if (const std::string broken = brokenRules(options); !broken.empty())
-      refusal = Error{ErrorCode::kInvalidProblem, Stage::kProblem, broken};
+    if (const std::string broken = brokenRules(options); !broken.empty()) refusal = invalidInput(broken);
   }
 
   // The lock is held in all functions from here to finish().
@@ -199,10 +198,10 @@ Compiled Session::State::findOrGenerate(const Problem& problem, PassMask passes,
 
 Result<SourcedRequest> Session::State::sourcedRequest(const CompileRequest& request) const {
   if (options.machine && !machine.isEmulated())
-    return Error{ErrorCode::kInvalidProblem, Stage::kPlan,
-                 "Options::machine = " + machine.name + " has no cube; name an NPU, or leave it unset for this host"};
-  if (!request.passes.any())
-    return Error{ErrorCode::kInvalidProblem, Stage::kProblem, "no pass is asked for; choose from y, dx, dw, db"};
+    return invalidInput(
+        "Options::machine = " + machine.name + " has no cube; name an NPU, or leave it unset for this host",
+        Stage::kPlan);
+  if (!request.passes.any()) return invalidInput("no pass is asked for; choose from y, dx, dw, db");
   CompileRequest seen = request;
   seen.problem = seenBy(request.problem, request.passes);
   CUBEJIT_RETURN_IF_ERROR(checkProblem(seen.problem));

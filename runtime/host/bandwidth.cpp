@@ -18,7 +18,7 @@ namespace cubejit {
 namespace {
 
 constexpr std::size_t kWords = std::size_t{8} << 20;  // 64 MiB a thread
-constexpr int kMostThreads = 256;
+constexpr int kMostReaders = 256;
 
 std::uint64_t sumOf(const std::vector<std::uint64_t>& words) {
   std::array<std::uint64_t, 16> sums{};  // enough chains to keep every load port busy
@@ -31,9 +31,9 @@ std::uint64_t sumOf(const std::vector<std::uint64_t>& words) {
 }
 
 Result<double> measure(int threads, int milliseconds) {
-  if (threads < 1 || threads > kMostThreads) {
-    return Error{ErrorCode::kInvalidProblem, Stage::kRun,
-                 "threads = " + std::to_string(threads) + " must be from 1 to " + std::to_string(kMostThreads)};
+  if (threads < 1 || threads > kMostReaders) {
+    return invalidInput("threads = " + std::to_string(threads) + " must be from 1 to " + std::to_string(kMostReaders),
+                        Stage::kRun);
   }
   using Clock = std::chrono::steady_clock;
   std::atomic<std::uint64_t> keepAlive{0};

@@ -69,8 +69,7 @@ void keeping(void* context, int slot) {
 Result<int> parseThreadCount(const std::string& text) {
   const auto value = wholeNumber<int>(text);
   if (value && *value >= 1 && *value <= kMostThreads) return *value;
-  return Error{ErrorCode::kInvalidProblem, Stage::kProblem,
-               "'" + text + "' must be a whole number of threads from 1 to " + std::to_string(kMostThreads)};
+  return invalidInput("'" + text + "' must be a whole number of threads from 1 to " + std::to_string(kMostThreads));
 }
 
 std::string brokenThreads(int threads) {

@@ -107,7 +107,7 @@ Status Executable::packWeights(const void* w, void* packed, std::size_t bytes, i
            " are needed; ask packedWeightsBytes()");
     if (broken.empty() && from < into + needed && into < from + static_cast<std::uintptr_t>(weightBytes))
       rule("w and packed overlap; packed weights need memory of their own");
-    if (!broken.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kRun, broken};
+    if (!broken.empty()) return invalidInput(broken, Stage::kRun);
     auto* const header = static_cast<char*>(packed);
     std::memset(header, 0, kHeaderBytes);  // not this executable's until all is there
     char* to = header + kHeaderBytes;

@@ -58,9 +58,8 @@ Result<NamedLayout> parseBlockedLayout(const std::string& text) {
     constexpr std::int64_t kMostChannels = 999;
     const auto channels = wholeNumber<std::int64_t>(digits);
     if (channels && *channels <= kMostChannels) return NamedLayout{layout, *channels};
-    return Error{ErrorCode::kInvalidProblem, Stage::kProblem,
-                 "layout '" + text + "' has blocks of " + digits + " channels; they must have 1 to " +
-                     std::to_string(kMostChannels)};
+    return invalidInput("layout '" + text + "' has blocks of " + digits + " channels; they must have 1 to " +
+                        std::to_string(kMostChannels));
   }
   CUBEJIT_TRY(layout, layoutNamed(text));
   return NamedLayout{layout, 0};
@@ -123,7 +122,7 @@ Status apply(Problem& p, const std::string& dtypes, const std::string& layouts) 
         setActivations(p, *layout);
     }
   }
-  if (!broken.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kProblem, broken};
+  if (!broken.empty()) return invalidInput(broken);
   dropUsualFormats(p);
   return Unit{};
 }

@@ -58,8 +58,6 @@ void limits(M& m, V&& v) {
   v("kernel_hw", l.kernelHw);
 }
 
-Error invalid(const std::string& message) { return Error{ErrorCode::kInvalidProblem, Stage::kPlan, message}; }
-
 void append(std::string& broken, const std::string& prefix, const std::string& rules) {
   std::istringstream lines(rules);
   for (std::string line; std::getline(lines, line);) broken += (broken.empty() ? "" : "\n") + prefix + line;
@@ -138,7 +136,7 @@ Result<Machine> machineFromJson(const std::string& text) {
   if (broken.empty()) {
     for (const std::string& rule : checkMachine(m)) append(broken, "", rule);
   }
-  if (!broken.empty()) return invalid(broken);
+  if (!broken.empty()) return invalidInput(broken, Stage::kPlan);
   return m;
 }
 
@@ -162,7 +160,7 @@ std::string machineToJson(const Machine& m) {
                              {"cycles", cube.cycles}});
   rates(m, [&](const char* key, double value) { json["rates"][key] = value; });
   limits(m, [&](const char* key, std::int64_t value) { json["limits"][key] = value; });
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return oneLine(json);
 }
 
 Result<Machine> readMachine(const std::string& nameOrFile) {

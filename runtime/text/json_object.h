@@ -125,7 +125,7 @@ inline bool isWholeWithin(const Json& value, std::int64_t least, std::int64_t mo
 /// A value as it is told: its beginning, if it is long.
 inline std::string shown(const Json& value) {
   constexpr std::size_t kShown = 80;
-  const std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string text = oneLine(value);
   return printable(text.size() <= kShown ? text : text.substr(0, kShown) + "...");
 }
 

@@ -22,8 +22,6 @@
 namespace cubejit {
 namespace {
 
-Error invalid(const std::string& message) { return Error{ErrorCode::kInvalidProblem, Stage::kProblem, message}; }
-
 constexpr const char* kProblems = "problems as JSON objects, one a line";
 
 void readPadding(ObjectReader& reader, Problem& p) {
@@ -59,7 +57,7 @@ Result<Problem> problemFromJson(const std::string& text) {
   readPadding(reader, p);
   reader.boolean("transposed", p.transposed);
   const auto wrong = [&](const std::string& what) {
-    return invalid((p.name.empty() ? "" : "problem " + p.name + ":\n") + what);
+    return invalidInput((p.name.empty() ? "" : "problem " + p.name + ":\n") + what);
   };
   std::string mathName = toString(p.math);
   reader.string("math", mathName);
@@ -107,7 +105,7 @@ std::string problemToJson(const Problem& p) {
   };
   unusual("dtype", dtypeText(p), dtypeText(Problem{}));
   unusual("layout", layoutText(p), layoutText(Problem{}));
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);  // a name may not be UTF-8
+  return oneLine(json);  // a name may not be UTF-8
 }
 
 Result<std::vector<Problem>> readSuite(const std::string& path) {
@@ -121,7 +119,7 @@ Result<std::vector<Problem>> readSuite(const std::string& path) {
       return Error{problem.error().code, Stage::kProblem, file.place() + ": " + problem.error().message};
     problems.push_back(*problem);
   }
-  if (problems.empty()) return invalid(printable(path) + " holds no problem");
+  if (problems.empty()) return invalidInput(printable(path) + " holds no problem");
   return problems;
 }
 
@@ -141,15 +139,15 @@ Result<Problem> readProblem(const std::string& where) {
   if (readable(where) || colon == std::string::npos) {
     CUBEJIT_TRY(suite, readSuite(where));
     if (suite.size() == 1) return suite.front();
-    return invalid(printable(where) + " holds " + std::to_string(suite.size()) + " problems; name one as " +
-                   printable(where) + ":NAME");
+    return invalidInput(printable(where) + " holds " + std::to_string(suite.size()) + " problems; name one as " +
+                        printable(where) + ":NAME");
   }
   CUBEJIT_TRY(suite, readSuite(where.substr(0, colon)));
   const std::string name = where.substr(colon + 1);
   for (const Problem& problem : suite) {
     if (problem.name == name) return problem;
   }
-  return invalid(printable(where.substr(0, colon)) + " holds no problem named '" + printable(name) + "'");
+  return invalidInput(printable(where.substr(0, colon)) + " holds no problem named '" + printable(name) + "'");
 }
 
 std::string planToJson(const TilingPlan& plan) {
@@ -181,8 +179,8 @@ Result<TilingPlan> emptyPlan(Pass pass, const std::string& algorithm) {
     if (a->pass == solvedAs(pass)) known.emplace_back(a->name);
   }
   known.emplace_back(CubePlan::kName);
-  return invalid("of " + std::string(toString(pass)) + ": 'algorithm' = '" + algorithm + "' is not part of this build" +
-                 wordsInstead(algorithm, known));
+  return invalidInput("of " + std::string(toString(pass)) + ": 'algorithm' = '" + algorithm +
+                      "' is not part of this build" + wordsInstead(algorithm, known));
 }
 
 }  // namespace
@@ -196,15 +194,15 @@ Result<TilingPlan> planFromJson(const std::string& text) {
   std::string passName, algorithm;
   if (hasVersion) reader.integer("version", version);
   if (!reader.wrong().empty() || version != kPlanVersion)
-    return invalid((!reader.wrong().empty() ? reader.wrong()
-                                            : "the plan is of version " + std::to_string(version) +
-                                                  (hasVersion ? "" : " (it has no 'version')")) +
-                   ", this library reads version " + std::to_string(kPlanVersion) + "; plan or tune again");
+    return invalidInput((!reader.wrong().empty() ? reader.wrong()
+                                                 : "the plan is of version " + std::to_string(version) +
+                                                       (hasVersion ? "" : " (it has no 'version')")) +
+                        ", this library reads version " + std::to_string(kPlanVersion) + "; plan or tune again");
   reader.string("pass", passName, true);
   reader.string("algorithm", algorithm, true);
-  if (!reader.wrong().empty()) return invalid("of the plan: " + reader.wrong());
+  if (!reader.wrong().empty()) return invalidInput("of the plan: " + reader.wrong());
   const auto pass = parsePass(passName);
-  if (!pass.ok()) return invalid("of the plan: 'pass': " + toReword(pass.error()).message);
+  if (!pass.ok()) return invalidInput("of the plan: 'pass': " + toReword(pass.error()).message);
   CUBEJIT_TRY(plan, emptyPlan(*pass, algorithm));
   std::string broken;
   describePlan(plan, [&](const char* name, auto& field) {
@@ -226,7 +224,7 @@ Result<TilingPlan> planFromJson(const std::string& text) {
   const std::string rest = reader.broken();
   if (!rest.empty()) broken += (broken.empty() ? "" : "\n") + rest;
   if (!broken.empty())
-    return invalid("of a plan of the " + algorithm + " algorithm of " + toString(*pass) + ":\n" + broken);
+    return invalidInput("of a plan of the " + algorithm + " algorithm of " + toString(*pass) + ":\n" + broken);
   return plan;
 }
 

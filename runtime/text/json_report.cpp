@@ -32,7 +32,7 @@ std::string reportToJson(const Machine& chip, const TilingPlan& plan, const Emul
   out["total"] = countsJson(chip, report.total);
   for (const CoreCounts& core : report.cores) out["cores"].push_back(countsJson(chip, core));
   out["events_dropped"] = report.eventsDropped;
-  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return oneLine(out);
 }
 
 }  // namespace cubejit

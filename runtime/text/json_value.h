@@ -35,6 +35,9 @@ struct JsonAllocator {
 using Json = nlohmann::basic_json<nlohmann::ordered_map, std::vector, std::string, bool, std::int64_t, std::uint64_t,
                                   double, JsonAllocator>;
 
+/// In one line; text that is not UTF-8 gets replacement characters.
+inline std::string oneLine(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
 }  // namespace cubejit
 
 /// The destructor's own list is a plain std::vector of values, which can only be reached through its allocator.

@@ -61,8 +61,7 @@ Result<std::int64_t> parseBytes(const std::string& text) {
     if (suffix == "G") unit = std::int64_t{1} << 30;
     if (error == std::errc() && (suffix.empty() || unit > 1) && count >= 1 && count <= kMost / unit)
       return count * unit;
-    return Error{ErrorCode::kInvalidProblem, Stage::kProblem,
-                 "'" + text + "' must be a whole number of bytes, or of K, M or G, from 1 to 1048576G"};
+    return invalidInput("'" + text + "' must be a whole number of bytes, or of K, M or G, from 1 to 1048576G");
   });
 }
 

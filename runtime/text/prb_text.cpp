@@ -10,8 +10,6 @@
 namespace cubejit {
 namespace {
 
-Error invalid(const std::string& message) { return Error{ErrorCode::kInvalidProblem, Stage::kProblem, message}; }
-
 // Keeps sums of products of two values inside 64 bits.
 constexpr std::int64_t kMostHere = std::int64_t{1} << 30;
 
@@ -49,7 +47,8 @@ Result<Values> tokens(const std::string& text, std::string& name) {
     }
     if (text[i] == 'n' && i + 1 < text.size() && text[i + 1] == '"') {
       const std::size_t end = text.find('"', i + 2);
-      if (end == std::string::npos) return invalid("--prb " + text + ": the name after n is not closed with a quote");
+      if (end == std::string::npos)
+        return invalidInput("--prb " + text + ": the name after n is not closed with a quote");
       name = text.substr(i + 2, end - i - 2);
       i = end + 1;
       continue;
@@ -61,12 +60,12 @@ Result<Values> tokens(const std::string& text, std::string& name) {
         break;
       }
     }
-    if (key.empty()) return invalid("--prb " + text + ": nothing known begins at '" + text.substr(i) + "'");
+    if (key.empty()) return invalidInput("--prb " + text + ": nothing known begins at '" + text.substr(i) + "'");
     i += key.size();
     std::int64_t value = 0;
     const auto [stop, error] = std::from_chars(text.data() + i, text.data() + text.size(), value);
     if (error != std::errc{})
-      return invalid("--prb " + text + ": " + key + " needs a whole number from -2^63 to 2^63 - 1");
+      return invalidInput("--prb " + text + ": " + key + " needs a whole number from -2^63 to 2^63 - 1");
     values[key] = value;
     i = static_cast<std::size_t>(stop - text.data());
   }
@@ -93,12 +92,12 @@ Result<Problem> parsePrb(const std::string& text) {
   if (!given(values, 'k'))
     broken +=
         std::string(broken.empty() ? "" : "\n") + "--prb " + text + ": the kernel extent (kd, kh or kw) is missing";
-  if (!broken.empty()) return invalid(broken);
+  if (!broken.empty()) return invalidInput(broken);
   p.rank = 1;
   for (const auto& [key, value] : values) {
     const bool extent = key != "mb" && key != "g" && key != "ic" && key != "oc";
     if (extent && (value > kMostHere || value < -kMostHere))
-      return invalid("--prb " + text + ": " + key + " = " + std::to_string(value) + " must be from -2^30 to 2^30");
+      return invalidInput("--prb " + text + ": " + key + " = " + std::to_string(value) + " must be from -2^30 to 2^30");
     if (key.size() == 2 && key[1] == 'd' && key != "id" && key[0] != 'm') p.rank = 3;
     if (key == "id") p.rank = 3;
     if (key.size() == 2 && key[1] == 'h' && p.rank < 2) p.rank = 2;
@@ -114,8 +113,8 @@ Result<Problem> parsePrb(const std::string& text) {
   p.padBefore = axesOf(values, 'p', p.rank, 0);
   const Dhw out = axesOf(values, 'o', p.rank, 1);
   for (int a = 0; a < 3; ++a) {
-    if (p.stride[a] < 1) return invalid("--prb " + text + ": strides must be at least 1");
-    if (dilation[a] < 0) return invalid("--prb " + text + ": dilations must be at least 0 (0 = none)");
+    if (p.stride[a] < 1) return invalidInput("--prb " + text + ": strides must be at least 1");
+    if (dilation[a] < 0) return invalidInput("--prb " + text + ": dilations must be at least 0 (0 = none)");
     p.dilation[a] = dilation[a] + 1;
     const std::int64_t reach = p.dilation[a] * (p.kernel[a] - 1);
     if (given(values, 'o')) {

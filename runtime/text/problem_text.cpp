@@ -13,8 +13,6 @@
 namespace cubejit {
 namespace {
 
-Error invalid(const std::string& message) { return Error{ErrorCode::kInvalidProblem, Stage::kProblem, message}; }
-
 std::optional<std::vector<std::int64_t>> parseList(const std::string& text) {
   std::vector<std::int64_t> values;
   std::size_t begin = 0;
@@ -93,16 +91,16 @@ Result<Problem> parseProblemFlags(const ProblemFlags& flags) {
     reader.fail("--input is missing; give N,C and 1 to 3 spatial extents, e.g. --input 1,64,16,16,16");
   if (flags.weight.empty())
     reader.fail("--weight is missing; give O,I/groups and the kernel extents, e.g. --weight 64,64,3,3,3");
-  if (!reader.broken().empty()) return invalid(reader.broken());
+  if (!reader.broken().empty()) return invalidInput(reader.broken());
   const auto input = reader.list("--input", flags.input), weight = reader.list("--weight", flags.weight);
-  if (!input || !weight) return invalid(reader.broken());
+  if (!input || !weight) return invalidInput(reader.broken());
   if (input->size() < 3 || input->size() > 5)
     reader.fail("--input = " + flags.input + " has " + std::to_string(input->size()) +
                 " values; give N,C and 1 to 3 spatial extents");
   else if (weight->size() != input->size())
     reader.fail("--weight = " + flags.weight + " has " + std::to_string(weight->size()) + " values, --input has " +
                 std::to_string(input->size()) + "; they must have the same rank");
-  if (!reader.broken().empty()) return invalid(reader.broken());
+  if (!reader.broken().empty()) return invalidInput(reader.broken());
 
   Problem p;
   p.rank = static_cast<int>(input->size()) - 2;
@@ -147,7 +145,7 @@ Result<Problem> parseProblemFlags(const ProblemFlags& flags) {
   if (reader.broken().empty()) return p;
   const Status legal = checkProblem(p);
   if (!legal.ok()) reader.fail(legal.error().message);
-  return invalid(reader.broken());
+  return invalidInput(reader.broken());
 }
 
 std::string toFlags(const Problem& p) {
@@ -189,7 +187,7 @@ Result<PassMask> parsePasses(const std::string& text) {
       broken += (broken.empty() ? "" : "\n") + toReword(pass.error()).message;
     begin = end + 1;
   }
-  if (!broken.empty()) return invalid(broken);
+  if (!broken.empty()) return invalidInput(broken);
   return mask;
 }
 

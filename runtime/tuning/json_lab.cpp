@@ -22,8 +22,6 @@ Error garbled(const std::string& text) {
                "the tuner and its worker do not understand each other: " + text.substr(0, 200)};
 }
 
-std::string spell(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
 }  // namespace
 
 std::string questionToJson(const LabQuestion& q) {
@@ -45,7 +43,7 @@ std::string questionToJson(const LabQuestion& q) {
   }
   if (q.kind == Kind::kLoad) json["plan"] = Json::parse(planToJson(q.plan));
   if (q.kind == Kind::kSample) json["rounds"] = q.rounds;
-  return spell(json);
+  return oneLine(json);
 }
 
 Result<LabQuestion> questionFromJson(const std::string& text) {
@@ -61,7 +59,7 @@ Result<LabQuestion> questionFromJson(const std::string& text) {
   q.kind = static_cast<LabQuestion::Kind>(found);
   try {
     if (q.kind == LabQuestion::Kind::kOpen) {
-      CUBEJIT_TRY(problem, problemFromIdentity(spell(json.at("problem"))));
+      CUBEJIT_TRY(problem, problemFromIdentity(oneLine(json.at("problem"))));
       q.task.problem = problem;
       q.task.problem.name = json.at("name").get<std::string>();
       q.task.pass = passNamed(json.at("pass").get<std::string>()).value_or(Pass::kDb);
@@ -71,7 +69,7 @@ Result<LabQuestion> questionFromJson(const std::string& text) {
       q.task.threads = json.at("threads").get<int>();
       q.task.llvmComponent = json.at("llvm_component").get<std::string>();
       if (json.contains("machine")) {
-        CUBEJIT_TRY(machine, machineFromJson(spell(json.at("machine"))));
+        CUBEJIT_TRY(machine, machineFromJson(oneLine(json.at("machine"))));
         q.task.machine = machine;
       }
       q.task.forwardCopies = json.at("forward_copies").get<bool>();
@@ -82,7 +80,7 @@ Result<LabQuestion> questionFromJson(const std::string& text) {
     if (!numbers || numbers->empty()) return garbled(text);
     q.numbers = *numbers;
     if (q.kind == LabQuestion::Kind::kLoad) {
-      CUBEJIT_TRY(plan, planFromJson(spell(json.at("plan"))));
+      CUBEJIT_TRY(plan, planFromJson(oneLine(json.at("plan"))));
       q.plan = plan;
     }
     if (q.kind == LabQuestion::Kind::kSample) {
@@ -96,10 +94,10 @@ Result<LabQuestion> questionFromJson(const std::string& text) {
 }
 
 std::string replyToJson(const LabReply& reply) {
-  return spell(Json{{"status", toString(reply.status)},
-                    {"message", reply.message},
-                    {"code", reply.code},
-                    {"samples_ns", reply.samplesNs}});
+  return oneLine(Json{{"status", toString(reply.status)},
+                      {"message", reply.message},
+                      {"code", reply.code},
+                      {"samples_ns", reply.samplesNs}});
 }
 
 Result<LabReply> replyFromJson(const std::string& text) {

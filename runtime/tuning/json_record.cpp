@@ -21,14 +21,10 @@ namespace {
 constexpr std::size_t kMostSamples = 100000;
 constexpr std::int64_t kMostSmall = 999;  // of ranks and the like
 
-Error invalid(const std::string& message) { return Error{ErrorCode::kInvalidProblem, Stage::kProblem, message}; }
-
 Result<Json> parseObject(const std::string& text, const char* what) {
-  if (text.size() > kMostText) return invalid(std::string(what) + " is longer than 1 MiB");
+  if (text.size() > kMostText) return invalidInput(std::string(what) + " is longer than 1 MiB");
   return cubejit::parseObject(text, what, Stage::kProblem);
 }
-
-std::string spell(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 // The values of an enum are few and numbered from 0; a text that none of them is spelled as is refused.
 template <class Enum>
@@ -108,8 +104,8 @@ Json problemJson(const Problem& problem) {
   return json;
 }
 
-Result<Problem> problemOf(const Json& json) {
-  if (!json.is_object()) return invalid("the problem is not an object");
+Result<Problem> problemFrom(const Json& json) {
+  if (!json.is_object()) return invalidInput("the problem is not an object");
   Problem problem;
   std::string broken;
   std::size_t known = 0;
@@ -151,7 +147,7 @@ Result<Problem> problemOf(const Json& json) {
   });
   if (known != json.size())
     broken += std::string(broken.empty() ? "" : "\n") + "the problem has keys of a newer cubejit";
-  if (!broken.empty()) return invalid(broken);
+  if (!broken.empty()) return invalidInput(broken);
   return problem;
 }
 
@@ -175,7 +171,7 @@ class Members {
     const auto fits = [](const Json& v) {
       return v.is_number() && v.get<double>() >= 0 && v.get<double>() < kMostNumber;
     };
-    if (const Json* value = member(key, "a number from 0 on, below " + spell(Json(kMostNumber)), fits))
+    if (const Json* value = member(key, "a number from 0 on, below " + oneLine(Json(kMostNumber)), fits))
       to = value->get<double>();
   }
   const Json* any(const char* key) {
@@ -216,7 +212,7 @@ Json costJson(const PlanCost& cost) {
 }
 
 Result<PlanCost> costOf(const Json& json) {
-  if (!json.is_object()) return invalid("the cost is not an object");
+  if (!json.is_object()) return invalidInput("the cost is not an object");
   PlanCost cost;
   Members members(json);
   members.number("total", cost.totalCycles);
@@ -225,37 +221,38 @@ Result<PlanCost> costOf(const Json& json) {
   members.number("move", cost.moveCycles);
   members.number("call", cost.callCycles);
   const std::string broken = members.broken();
-  if (!broken.empty()) return invalid(broken);
+  if (!broken.empty()) return invalidInput(broken);
   return cost;
 }
 
 Result<std::vector<std::int64_t>> samplesOf(const Json& json) {
   auto samples = wholeNumbers<std::int64_t>(json, 1);
-  if (!samples || samples->size() > kMostSamples) return invalid("samples must be a list of nanoseconds of at least 1");
+  if (!samples || samples->size() > kMostSamples)
+    return invalidInput("samples must be a list of nanoseconds of at least 1");
   return std::move(*samples);
 }
 
 }  // namespace
 
-std::string problemIdentity(const Problem& problem) { return spell(problemJson(problem)); }
+std::string problemIdentity(const Problem& problem) { return oneLine(problemJson(problem)); }
 
 Result<Problem> problemFromIdentity(const std::string& text) {
   CUBEJIT_TRY(json, parseObject(text, "the problem"));
-  return problemOf(json);
+  return problemFrom(json);
 }
 
 std::string planIdentity(const TilingPlan& plan) {
   const Json json = Json::parse(planToJson(plan));
-  return spell(json);
+  return oneLine(json);
 }
 
-std::string samplesToJson(const std::vector<std::int64_t>& samples) { return spell(Json(samples)); }
+std::string samplesToJson(const std::vector<std::int64_t>& samples) { return oneLine(Json(samples)); }
 
 Result<std::vector<std::int64_t>> samplesFromJson(const std::string& text) {
   return samplesOf(parseJson(text.substr(0, kMostText)));
 }
 
-std::string costToJson(const PlanCost& cost) { return spell(costJson(cost)); }
+std::string costToJson(const PlanCost& cost) { return oneLine(costJson(cost)); }
 
 Result<PlanCost> costFromJson(const std::string& text) {
   CUBEJIT_TRY(json, parseObject(text, "the cost"));
@@ -281,7 +278,7 @@ std::string recordToJson(const TuneRecord& r) {
   json["message"] = r.message;
   json["run"] = r.run;
   json["time"] = r.unixTime;
-  return spell(json);
+  return oneLine(json);
 }
 
 Result<TuneRecord> recordFromJson(const std::string& text) {
@@ -316,9 +313,9 @@ Result<TuneRecord> recordFromJson(const std::string& text) {
       members.wrong(result.error().message);
   };
   const std::string name = r.key.problem.name;
-  take(members.any("problem"), problemOf, r.key.problem);
+  take(members.any("problem"), problemFrom, r.key.problem);
   r.key.problem.name = name;
-  take(members.any("plan"), [](const Json& v) { return planFromJson(spell(v)); }, r.plan);
+  take(members.any("plan"), [](const Json& v) { return planFromJson(oneLine(v)); }, r.plan);
   take(members.any("cost"), costOf, r.cost);
   take(members.any("samples_ns"), samplesOf, r.samplesNs);
   if (schema != "cubejit.record/1") members.wrong("schema '" + schema + "' is not cubejit.record/1");
@@ -333,16 +330,16 @@ Result<TuneRecord> recordFromJson(const std::string& text) {
     members.wrong(known.error().message);
   r.key.threads = static_cast<int>(std::clamp<std::int64_t>(threads, 1, 4096));
   const std::string broken = members.broken();
-  if (!broken.empty()) return invalid(broken);
+  if (!broken.empty()) return invalidInput(broken);
   return r;
 }
 
 std::string pinToJson(const Pin& pin) {
-  return spell(Json{{"schema", "cubejit.pin/1"},
-                    {"name", pin.problem.name},
-                    {"isa", pin.isa},
-                    {"problem", problemJson(pin.problem)},
-                    {"plan", Json::parse(planToJson(pin.plan))}});
+  return oneLine(Json{{"schema", "cubejit.pin/1"},
+                      {"name", pin.problem.name},
+                      {"isa", pin.isa},
+                      {"problem", problemJson(pin.problem)},
+                      {"plan", Json::parse(planToJson(pin.plan))}});
 }
 
 Result<Pin> pinFromJson(const std::string& text) {
@@ -356,9 +353,9 @@ Result<Pin> pinFromJson(const std::string& text) {
   const Json *problem = members.any("problem"), *plan = members.any("plan");
   if (schema != "cubejit.pin/1") members.wrong("schema '" + schema + "' is not cubejit.pin/1");
   const std::string broken = members.broken();
-  if (!broken.empty()) return invalid(broken);
-  CUBEJIT_TRY(theProblem, problemOf(*problem));
-  CUBEJIT_TRY(thePlan, planFromJson(spell(*plan)));
+  if (!broken.empty()) return invalidInput(broken);
+  CUBEJIT_TRY(theProblem, problemFrom(*problem));
+  CUBEJIT_TRY(thePlan, planFromJson(oneLine(*plan)));
   pin.problem = theProblem;
   pin.problem.name = name;
   pin.plan = thePlan;

@@ -8,6 +8,9 @@
 
 namespace cubejit {
 
+/// Multiply-adds above which a plan is verified by a sample of its results.
+inline constexpr double kVerifiedMultiplyAdds = 5e6;
+
 inline LabReply replyOf(const VerifyOutcome& outcome) {
   using Verdict = VerifyOutcome::Verdict;
   if (outcome.verdict == Verdict::kPassed) return {};

@@ -25,7 +25,6 @@ namespace {
 constexpr std::int64_t kSampleNs = 300000;
 constexpr std::int64_t kMostRepeats = 64;
 // The reference compares every element up to this many multiply-adds, above it a sample that costs about as much.
-constexpr double kVerifiedMultiplyAdds = 5e6;
 
 class Turn {
  public:

@@ -12,11 +12,7 @@
 #include "tiling/planner.h"
 
 namespace cubejit {
-namespace {
-
-constexpr double kVerifiedMultiplyAdds = 5e6;  // above it a sample of results is compared
-
-}  // namespace
+namespace {}  // namespace
 
 ModelLab::ModelLab(LabTask task, Machine machine) : task_(std::move(task)), machine_(std::move(machine)) {}
 

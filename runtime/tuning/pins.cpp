@@ -23,8 +23,7 @@ Result<std::optional<TilingPlan>> findPin(const std::string& path, const Problem
     CUBEJIT_TRY(more, file.next(line));
     if (!more) return none;
     const auto pin = pinFromJson(line);
-    if (!pin.ok())
-      return Error{ErrorCode::kInvalidProblem, Stage::kPlan, file.place() + ": " + toReword(pin.error()).message};
+    if (!pin.ok()) return invalidInput(file.place() + ": " + toReword(pin.error()).message, Stage::kPlan);
     if (pin->plan.pass == pass && pin->isa == isa && seenProblem(pin->problem, pass) == seen)
       return std::optional<TilingPlan>(pin->plan);
   }

@@ -188,8 +188,8 @@ Result<SourcedPlan> findKeptPlan(const Problem& problem, Pass pass, const Machin
   if (rules) {
     const std::vector<std::string> broken = rules(*pin);
     if (!broken.empty())
-      return Error{ErrorCode::kInvalidProblem, Stage::kPlan,
-                   "the plan that " + options.pins + " pins cannot be used here\n" + inLines(broken)};
+      return invalidInput("the plan that " + options.pins + " pins cannot be used here\n" + inLines(broken),
+                          Stage::kPlan);
   }
   SourcedPlan pinned{*pin, PlanSource::kPin, options.pins};
   if (canRun(*pin, options)) return pinned;

@@ -36,7 +36,7 @@ constexpr const char* kTables =
     "CREATE VIEW records AS SELECT record.*, identity, fingerprint FROM record"
     " JOIN problem ON problem.id = record.problem JOIN machine ON machine.id = record.machine;";
 
-constexpr const char* kColumns =
+constexpr const char* kRecordColumns =
     "SELECT identity, name, gradient, fingerprint, backend, threads, version, code, plan, cost, status, won, verified,"
     " untuned, relative, samples_ns, message, run, unix_time FROM records";
 
@@ -145,7 +145,7 @@ Status insert(sqlite3* db, const TuneRecord& r) {
     bindKey(s, r.key, r.version);
     s.bind(7, planIdentity(r.plan)).bind(8, r.run);
   };
-  Statement later(db, (kColumns + same).c_str());
+  Statement later(db, (kRecordColumns + same).c_str());
   bindSame(later);
   CUBEJIT_TRY(readable, readRows(later, nullptr));
   if (!readable.empty()) return Unit{};
@@ -373,18 +373,18 @@ Status TuningStore::takeIn(StoreNotes* notes) {
 void TuningStore::waitFor(double seconds) { sqlite3_busy_timeout(db_, milliseconds(seconds)); }
 
 Result<std::vector<TuneRecord>> TuningStore::all(std::int64_t* unreadable) const {
-  Statement rows(db_, (std::string(kColumns) + " ORDER BY id").c_str());
+  Statement rows(db_, (std::string(kRecordColumns) + " ORDER BY id").c_str());
   return readRows(rows, unreadable);
 }
 
 Result<std::vector<TuneRecord>> TuningStore::of(const TuneKey& key, const std::string& version) const {
-  Statement rows(db_, (std::string(kColumns) + kOfKey + " ORDER BY id").c_str());
+  Statement rows(db_, (std::string(kRecordColumns) + kOfKey + " ORDER BY id").c_str());
   bindKey(rows, key, version);
   return readRows(rows, nullptr);
 }
 
 Result<std::vector<TuneRecord>> TuningStore::winners(const TuneKey& key, const std::string& version) const {
-  Statement rows(db_, (std::string(kColumns) + kOfKey +
+  Statement rows(db_, (std::string(kRecordColumns) + kOfKey +
                        " AND won = 1 AND verified = 1 AND status = 'measured' AND relative > 0"
                        " ORDER BY relative, unix_time DESC")
                           .c_str());

@@ -43,9 +43,9 @@ Result<RecordLines> readRecords(const std::string& path) {
     }
     if (!*more) return out;
     if (out.refused.size() == kMostRefused)
-      return Error{ErrorCode::kInvalidProblem, Stage::kPlan,
-                   printable(path) + ": more than " + std::to_string(kMostRefused) +
-                       " lines are no records, the first " + out.refused.front() + "; it is no file of records"};
+      return invalidInput(printable(path) + ": more than " + std::to_string(kMostRefused) +
+                              " lines are no records, the first " + out.refused.front() + "; it is no file of records",
+                          Stage::kPlan);
     auto record = recordFromJson(line);
     if (record.ok())
       out.records.push_back(std::move(*record));

@@ -11,18 +11,18 @@
 namespace cubejit {
 namespace {
 
-constexpr std::size_t kPage = 4096;
+constexpr std::size_t kGuardPage = 4096;
 constexpr int kPattern = 0x5a;
 
 }  // namespace
 
 GuardedBuffer::GuardedBuffer(std::size_t bytes) {
-  const std::size_t payload = (bytes + kPage - 1) / kPage * kPage;
-  mapped_ = payload + 2 * kPage;
+  const std::size_t payload = (bytes + kGuardPage - 1) / kGuardPage * kGuardPage;
+  mapped_ = payload + 2 * kGuardPage;
   void* base = mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (base == MAP_FAILED) return;
   base_ = base;
-  char* first = static_cast<char*>(base) + kPage;
+  char* first = static_cast<char*>(base) + kGuardPage;
   if (payload > 0 && mprotect(first, payload, PROT_READ | PROT_WRITE) != 0) return;
   before_ = payload - bytes;
   std::memset(first, kPattern, before_);
@@ -30,8 +30,8 @@ GuardedBuffer::GuardedBuffer(std::size_t bytes) {
 }
 
 bool GuardedBuffer::seal() {
-  const std::size_t payload = mapped_ - 2 * kPage;
-  return payload == 0 || mprotect(static_cast<char*>(base_) + kPage, payload, PROT_READ) == 0;
+  const std::size_t payload = mapped_ - 2 * kGuardPage;
+  return payload == 0 || mprotect(static_cast<char*>(base_) + kGuardPage, payload, PROT_READ) == 0;
 }
 
 bool GuardedBuffer::untouchedBefore() const {

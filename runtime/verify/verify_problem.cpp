@@ -33,7 +33,7 @@ Error noMemory(const char* what, std::size_t bytes) {
 }
 
 // One pass: what is known of its values, and what the run gave, both in plain order.
-struct Side {
+struct ComparedResult {
   TensorId tensor;
   DType type;
   const std::vector<SampledElement>& want;
@@ -56,7 +56,7 @@ double summandsOf(const Problem& p) {
 double resultUnit(DType type) { return type == DType::kBf16 ? 0x1p-8 : type == DType::kF16 ? 0x1p-11 : 0; }
 
 // First element that differs more than it may, or that nobody wrote; empty if there is none.
-std::string compare(const Side& side, bool rounds, double summands) {
+std::string compare(const ComparedResult& side, bool rounds, double summands) {
   const char* name = toString(side.tensor);
   const std::vector<float>& got = side.got.plain;
   for (std::size_t i = 0; i < got.size(); ++i) {
@@ -90,11 +90,11 @@ std::string compare(const Side& side, bool rounds, double summands) {
 constexpr double kRelaxedNorm = 2e-5, kRelaxedElement = 2e-4;
 
 // How far what was computed is from what it should be, relative to its result: L2 norm, and largest element.
-struct Distance {
+struct RelativeError {
   double norm = 0, element = 0;
 };
 
-Distance distanceOf(const Side& side) {
+RelativeError distanceOf(const ComparedResult& side) {
   double error = 0, norm = 0, largest = 0, worst = 0;
   for (const SampledElement& want : side.want) {
     const double difference = side.got.plain[want.index] - want.value;
@@ -107,7 +107,7 @@ Distance distanceOf(const Side& side) {
   return {std::sqrt(error / std::max(norm, 1e-300)), worst / std::max(largest, 1e-300)};
 }
 
-std::string compareNorms(const Side& side, const Distance& distance) {
+std::string compareNorms(const ComparedResult& side, const RelativeError& distance) {
   const double unit = resultUnit(side.type);
   if (distance.norm <= kRelaxedNorm + unit && distance.element <= kRelaxedElement + unit) return {};
   return std::string(toString(side.tensor)) + ": the error's L2 norm is " + std::to_string(distance.norm) +
@@ -372,10 +372,10 @@ VerifyOutcome verifyRuns(const VerifyRequest& request, const PassRun& runPasses)
       if (!results[i]->untouchedBefore())
         return {Verdict::kFailed,
                 std::string(toString(resultOf(kNumbered[i]))) + ": bytes before its memory were written"};
-      const Side side{resultOf(kNumbered[i]), formatOf(p, resultOf(kNumbered[i])).dtype, want[i],
-                      decodeTensor(p, resultOf(kNumbered[i]), memory)};
+      const ComparedResult side{resultOf(kNumbered[i]), formatOf(p, resultOf(kNumbered[i])).dtype, want[i],
+                                decodeTensor(p, resultOf(kNumbered[i]), memory)};
       const bool relaxed = p.math == MathMode::kRelaxed && kNumbered[i] != Pass::kDb;
-      const Distance distance = distanceOf(side);
+      const RelativeError distance = distanceOf(side);
       passed.relativeError = std::max(passed.relativeError, distance.norm);
       const std::string difference =
           relaxed && side.got.dirtyPadding < 0

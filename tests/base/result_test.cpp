@@ -13,7 +13,7 @@ namespace cubejit {
 namespace {
 
 Result<int> half(int value) {
-  if (value % 2 != 0) return Error{ErrorCode::kInvalidProblem, Stage::kPlan, std::to_string(value) + " is odd"};
+  if (value % 2 != 0) return invalidInput(std::to_string(value) + " is odd", Stage::kPlan);
   return value / 2;
 }
 

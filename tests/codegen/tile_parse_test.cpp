@@ -92,13 +92,13 @@ TEST(TileParse, SpacesAndCommentsMeanNothing) {
 }
 
 // Each with the error that its text gives.
-struct Wrong {
+struct WrongTile {
   const char *right, *wrong, *error;
 };
 
 TEST(TileParse, ErrorsSayWhereAndWhat) {
   const std::string text = print(smallTileProgram(), Detail::kFull);
-  const Wrong cases[] = {
+  const WrongTile cases[] = {
       {"cubejit tile 1", "cubejit tile 7", "line 1, column 14: the text is cubejit tile 7; this reads 1"},
       {"cubejit tile 1", "tile program small", "line 1, column 1: expected 'cubejit', got 'tile'"},
       {"buffer panel shared", "buffer panel scratch",
@@ -124,7 +124,7 @@ TEST(TileParse, ErrorsSayWhereAndWhat) {
       {"1 2 3 4 5 6 7 8", "1 2 3 4 5 6 7 8..", "an f32, got '8..'"},
       {"buffer x input", "buffer \"x input", "got a quotation mark that nothing closes"},
       {"buffer x input", "buffer \"\\q\" input", "expected \\\", \\\\ or \\x and two digits"}};
-  for (const Wrong& c : cases) {
+  for (const WrongTile& c : cases) {
     const std::size_t at = text.find(c.right);
     ASSERT_NE(at, std::string::npos) << c.right << " is not in\n" << text;
     const auto read = parseTileProgram(std::string(text).replace(at, std::string(c.right).size(), c.wrong));

@@ -74,26 +74,27 @@ TEST(VectorParse, NamesCommentsConstantsAndIsasReadBack) {
   expectReadsBack(p);
 }
 
-struct Wrong {
+struct WrongVector {
   const char *text, *error;
 };
 
 TEST(VectorParse, ErrorsSayWhereAndWhat) {
   const std::string head = "cubejit vector 1\np for avx2\n";
-  const Wrong cases[] = {{"  zoro v0\n", "line 3, column 3: expected an instruction, got 'zoro'"},
-                         {"  zero\n", "line 3, column 7: expected a register, vN, got the end of the line"},
-                         {"  zero s0\n", "line 3, column 8: expected a register, vN, got 's0'"},
-                         {"  zero v300\n", "line 3, column 9: expected a register, vN: 300 is not in [0, 127]"},
-                         {"  zero v1, v2\n", "line 3, column 10: expected the end of the line, got ','"},
-                         {"  add.f v1 v2, v3\n", "line 3, column 12: expected ',', got 'v2'"},
-                         {"  load v1 {v2}, [s0]\n", "expected a mask, kN, got 'v2'"},
-                         {"  bcast v1 {k2}, [s0]\n", "expected ',', got '{'"},
-                         {"  load v1, [s0 + 3000000000]\n", "expected an offset: 3000000000 is not in [0, 2147483647]"},
-                         {"  arg s1, e\n", "expected an argument of kernels, got 'e'"},
-                         {"c1 = 3\n", "expected the next constant: 1 is not in [0, 0]"},
-                         {"c0 = 3000000000\n", "expected a word of 32 bits: 3000000000 is not in"},
-                         {"  set s1, 1.5\n", "expected the end of the line, got '.5'"}};
-  for (const Wrong& c : cases) {
+  const WrongVector cases[] = {
+      {"  zoro v0\n", "line 3, column 3: expected an instruction, got 'zoro'"},
+      {"  zero\n", "line 3, column 7: expected a register, vN, got the end of the line"},
+      {"  zero s0\n", "line 3, column 8: expected a register, vN, got 's0'"},
+      {"  zero v300\n", "line 3, column 9: expected a register, vN: 300 is not in [0, 127]"},
+      {"  zero v1, v2\n", "line 3, column 10: expected the end of the line, got ','"},
+      {"  add.f v1 v2, v3\n", "line 3, column 12: expected ',', got 'v2'"},
+      {"  load v1 {v2}, [s0]\n", "expected a mask, kN, got 'v2'"},
+      {"  bcast v1 {k2}, [s0]\n", "expected ',', got '{'"},
+      {"  load v1, [s0 + 3000000000]\n", "expected an offset: 3000000000 is not in [0, 2147483647]"},
+      {"  arg s1, e\n", "expected an argument of kernels, got 'e'"},
+      {"c1 = 3\n", "expected the next constant: 1 is not in [0, 0]"},
+      {"c0 = 3000000000\n", "expected a word of 32 bits: 3000000000 is not in"},
+      {"  set s1, 1.5\n", "expected the end of the line, got '.5'"}};
+  for (const WrongVector& c : cases) {
     const auto read = parseVectorProgram(head + c.text);
     ASSERT_FALSE(read.ok()) << c.text;
     EXPECT_EQ(read.error().stage, Stage::kVector);

@@ -23,7 +23,7 @@
 namespace cubejit {
 namespace {
 
-constexpr std::array kTypes{DType::kBf16, DType::kF32, DType::kF16};
+constexpr std::array kWeightTypes{DType::kBf16, DType::kF32, DType::kF16};
 
 std::size_t below(std::mt19937_64& random, std::size_t n) { return random() % n; }
 
@@ -82,7 +82,7 @@ TEST(WeightOrders, PlansAreThoseOfPlainWeights) {
     const Machine machine = machineOfSmallL2(i % 2 == 0 ? IsaLevel::kAvx512Bf16 : IsaLevel::kAvx2);
     Problem plain = randomProblem(random, 3e5);
     if (i % 4 == 3) fitRelaxedMath(random, plain);
-    plain.dtype = kTypes[below(random, 3)];
+    plain.dtype = kWeightTypes[below(random, 3)];
     Problem ordered = plain;
     layInAnyOrder(random, ordered, 0);
     for (const Pass pass : {Pass::kY, Pass::kDx, Pass::kDw}) {
@@ -95,7 +95,7 @@ TEST(WeightOrders, PlansAreThoseOfPlainWeights) {
       ASSERT_EQ(chosen->cost.totalCycles, expected->cost.totalCycles) << toFlags(plain);
     }
   }
-  for (const DType type : kTypes) EXPECT_GT(compared[type], 150) << toString(type);
+  for (const DType type : kWeightTypes) EXPECT_GT(compared[type], 150) << toString(type);
 }
 
 class OrdersOfAlgorithm : public testing::TestWithParam<const Algorithm*> {};
@@ -112,7 +112,7 @@ TEST_P(OrdersOfAlgorithm, PlansAreRight) {
     for (int i = 0; i < 360; ++i) {
       Problem p = randomProblem(random, 2e5);
       if (i % 2 == 1) fitRelaxedMath(random, p);
-      p.dtype = kTypes[i / 2 % 3];
+      p.dtype = kWeightTypes[i / 2 % 3];
       layInAnyOrder(random, p, below(random, 2));
       for (const TilingPlan& plan : someLegalPlans(algorithm, p, machine, 3, random)) {
         inPlace += (weights == TensorId::kW ? plan.reorders.w : plan.reorders.result) ? 0 : 1;

@@ -30,9 +30,9 @@ class TaskDigits {
 };
 
 /// Contiguous runs of tasks, one a block.
-class TaskRun {
+class FollowedTasks {
  public:
-  explicit TaskRun(std::int64_t tasks) {
+  explicit FollowedTasks(std::int64_t tasks) {
     const std::int64_t blocks = AscendC::GetBlockNum(), share = partsOf(tasks, blocks);
     next_ = std::min(AscendC::GetBlockIdx() * share, tasks);
     end_ = std::min(next_ + share, tasks);
@@ -93,7 +93,7 @@ class InputTasks {
   const Tiling& t_;
   bool plain_;
   std::int64_t rows_, mParts_, nParts_;
-  TaskRun run_;
+  FollowedTasks run_;
 };
 
 struct FilterTask {
@@ -152,7 +152,7 @@ class FilterTasks {
 
   const Tiling& t_;
   std::int64_t c0_, coutG_, cin1_, cout1_, groups_, mParts_, nParts_, kParts_;
-  TaskRun run_;
+  FollowedTasks run_;
 };
 
 }  // namespace cubejit

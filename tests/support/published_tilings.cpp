@@ -26,7 +26,7 @@ ascendc::TilingRequest requestFor(const Problem& p, const Machine& machine) {
   return r;
 }
 
-Error unreadable(const std::string& what) { return Error{ErrorCode::kInvalidProblem, Stage::kPlan, what}; }
+Error unreadable(const std::string& what) { return invalidInput(what, Stage::kPlan); }
 
 Status fillInput(PublishedTiling& row, const Json& fields, const Machine& machine) {
   AscendC::tiling::TConv3DBackpropInputTiling t;

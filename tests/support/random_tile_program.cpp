@@ -6,9 +6,9 @@
 namespace cubejit {
 namespace {
 
-class Generator {
+class TileGenerator {
  public:
-  explicit Generator(std::mt19937_64& random) : random_(random) {}
+  explicit TileGenerator(std::mt19937_64& random) : random_(random) {}
 
   TileProgram run() {
     TileProgram p;
@@ -276,6 +276,6 @@ class Generator {
 
 }  // namespace
 
-TileProgram randomTileProgram(std::mt19937_64& random) { return Generator(random).run(); }
+TileProgram randomTileProgram(std::mt19937_64& random) { return TileGenerator(random).run(); }
 
 }  // namespace cubejit

@@ -13,11 +13,11 @@
 namespace cubejit {
 namespace {
 
-enum Scalar : std::int8_t { kA, kC, kList, kValues, kLoops = 7 };
+enum Scalar : std::int8_t { kA, kC, kListArgument, kValues, kLoops = 7 };
 
-class Generator {
+class VectorGenerator {
  public:
-  Generator(std::mt19937& rng, const HostIsa& isa, const RandomShape& shape) : rng_(rng), shape_(shape) {
+  VectorGenerator(std::mt19937& rng, const HostIsa& isa, const RandomShape& shape) : rng_(rng), shape_(shape) {
     p_.name = "random";
     p_.isa = isa;
   }
@@ -29,7 +29,7 @@ class Generator {
     }
     push({.op = VOp::kArg, .dst = kA, .imm = 0});
     push({.op = VOp::kArg, .dst = kC, .imm = 2});
-    push({.op = VOp::kArg, .dst = kList, .imm = 3});
+    push({.op = VOp::kArg, .dst = kListArgument, .imm = 3});
     for (std::int8_t s = kValues; s < kLoops; ++s) push({.op = VOp::kSet, .dst = s, .imm = below(7) - 2});
     for (std::int8_t k = 1; shape_.masks && k <= 7; ++k) setMask(k);
     for (int v = 0; v < shape_.vectors; ++v) push({.op = VOp::kLoad, .dst = i8(v), .mem = vectorAt(kA)});
@@ -49,7 +49,7 @@ class Generator {
   void push(VInstr i) { p_.code.push_back(i); }
   Mem vectorAt(std::int8_t base) { return {base, 4 * below(static_cast<int>(kRandomArenaBytes) / 4 - 16)}; }
   Mem wordAt(std::int8_t base) { return {base, 4 * below(static_cast<int>(kRandomArenaBytes) / 4)}; }
-  Mem scalarAt() { return {kList, 8 * below(static_cast<int>(kRandomArenaBytes) / 8)}; }
+  Mem scalarAt() { return {kListArgument, 8 * below(static_cast<int>(kRandomArenaBytes) / 8)}; }
   void setMask(std::int8_t k) {
     const int hi = 1 + below(p_.isa.lanes());
     push({.op = VOp::kMaskRange, .dst = k, .imm = below(hi) | static_cast<std::int64_t>(hi) << 8});
@@ -221,7 +221,7 @@ int mostRandomVectors(const HostIsa& isa) {
 }
 
 VectorProgram randomVectorProgram(std::mt19937& rng, const HostIsa& isa, const RandomShape& shape) {
-  return Generator(rng, isa, shape).run();
+  return VectorGenerator(rng, isa, shape).run();
 }
 
 }  // namespace cubejit

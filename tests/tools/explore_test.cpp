@@ -18,7 +18,7 @@
 namespace cubejit {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Point = nlohmann::ordered_json;
 using ::testing::HasSubstr;
 
 const std::string kShape = "--input 1,64,20,24 --weight 48,64,3,3 --padding 1 --dtype f16";
@@ -26,13 +26,13 @@ const std::string kExplore = "explore " + kShape + " --soc ascend910b2 ";
 
 class Explore : public Cli {
  protected:
-  static std::vector<Json> linesOf(const std::string& text) {
-    std::vector<Json> lines;
+  static std::vector<Point> linesOf(const std::string& text) {
+    std::vector<Point> lines;
     std::istringstream in(text);
-    for (std::string line; std::getline(in, line);) lines.push_back(Json::parse(line));
+    for (std::string line; std::getline(in, line);) lines.push_back(Point::parse(line));
     return lines;
   }
-  std::vector<Json> explored(const std::string& words) const {
+  std::vector<Point> explored(const std::string& words) const {
     const Outcome o = run(words + " --json");
     EXPECT_EQ(o.code, 0) << o.err;
     return linesOf(o.out);
@@ -41,11 +41,11 @@ class Explore : public Cli {
 };
 
 // By the definition: no other is as good in both and better in one.
-std::vector<std::size_t> frontByHand(const std::vector<Json>& points, const char* x, const char* y) {
+std::vector<std::size_t> frontByHand(const std::vector<Point>& points, const char* x, const char* y) {
   std::vector<std::size_t> front;
   for (std::size_t i = 0; i < points.size(); ++i) {
     bool beaten = false;
-    for (const Json& other : points)
+    for (const Point& other : points)
       beaten |= other.at(x) <= points[i].at(x) && other.at(y) <= points[i].at(y) &&
                 (other.at(x) < points[i].at(x) || other.at(y) < points[i].at(y));
     if (!beaten) front.push_back(i);
@@ -54,7 +54,7 @@ std::vector<std::size_t> frontByHand(const std::vector<Json>& points, const char
 }
 
 TEST_F(Explore, NumbersAreThoseOfThePlanAndTheReportOfTheSameMachine) {
-  const std::vector<Json> points = explored(kExplore + "--vary cores=6,24 --vary l1=128K,512K --vary hbm=400,1600");
+  const std::vector<Point> points = explored(kExplore + "--vary cores=6,24 --vary l1=128K,512K --vary hbm=400,1600");
   ASSERT_EQ(points.size(), 8U);
   const auto problem = parseProblemFlags([] {
     ProblemFlags flags;
@@ -64,10 +64,10 @@ TEST_F(Explore, NumbersAreThoseOfThePlanAndTheReportOfTheSameMachine) {
   ASSERT_TRUE(problem.ok());
   Problem layer = *problem;
   ASSERT_TRUE(applyFormats(layer, "f16", "").ok());
-  for (const Json& point : points) {
+  for (const Point& point : points) {
     SCOPED_TRACE(point.at("vary").dump());
     write("chip.json", point.at("machine").dump());
-    const std::vector<Json> plans =
+    const std::vector<Point> plans =
         linesOf(run("plan " + kShape + " --soc ./chip.json --json", "", "env CUBEJIT_TUNE=off").out);
     ASSERT_EQ(plans.size(), 2U);
     const auto machine = machineFromJson(point.at("machine").dump());
@@ -81,7 +81,7 @@ TEST_F(Explore, NumbersAreThoseOfThePlanAndTheReportOfTheSameMachine) {
     double cycles = 0, energy = 0;
     std::map<std::string, double> bytes;
     for (std::size_t g = 0; g < 2; ++g) {
-      const Json& mine = point.at("passes").at(g);
+      const Point& mine = point.at("passes").at(g);
       for (const char* key : {"pass", "plan", "predicted_cycles", "predicted_us", "bound", "tasks", "buffers", "pipes"})
         EXPECT_EQ(mine.at(key), plans[g].at(key)) << key;
       cycles += plans[g].at("predicted_cycles").get<double>();
@@ -108,8 +108,8 @@ TEST_F(Explore, NumbersAreThoseOfThePlanAndTheReportOfTheSameMachine) {
 
 // The model of docs/energy.md, written again: this chip's L0A and L0B have 64 KiB, L0C 128, L1 512; L2 is banks of 1 MiB.
 TEST_F(Explore, EnergyIsTheDocumentedSum) {
-  const Json point = explored(kExplore + "--passes dx")[0];
-  const Json& dx = point.at("passes").at(0);
+  const Point point = explored(kExplore + "--passes dx")[0];
+  const Point& dx = point.at("passes").at(0);
   const auto bytes = [&](const char* path) { return dx.at("bytes").at(path).get<double>(); };
   const double steps = dx.at("cube_steps").get<double>(), slope = std::log(5.0) / std::log(32.0);
   const auto sram = [&](double kib) { return 2.5 * std::pow(kib / 32, slope); };
@@ -130,7 +130,7 @@ TEST_F(Explore, EnergyIsTheDocumentedSum) {
   }
   EXPECT_NEAR(point.at("energy_pj").get<double>(), sum, 1e-9 * sum);
   write("mine.json", R"({"mac_pj":{"f16":3},"sram_pj_per_byte":[[32768,4]],"memory_pj_per_byte":10})");
-  const Json mine = explored(kExplore + "--passes dx --energy mine.json")[0].at("energy");
+  const Point mine = explored(kExplore + "--passes dx --energy mine.json")[0].at("energy");
   EXPECT_NEAR(mine.at("mac").get<double>(), 1.5 * expected.at("mac"), 1);
   EXPECT_NEAR(mine.at("l1").get<double>(), 4 / sram(512) * expected.at("l1"), 1);
   EXPECT_NEAR(mine.at("memory").get<double>(), 10 / 31.4 * expected.at("memory"), 1);
@@ -139,7 +139,7 @@ TEST_F(Explore, EnergyIsTheDocumentedSum) {
 TEST_F(Explore, RangesDoubleStepOrList) {
   const auto values = [&](const std::string& vary, const std::string& field) {
     std::vector<double> out;
-    for (const Json& point : explored(kExplore + "--passes dx --vary " + vary))
+    for (const Point& point : explored(kExplore + "--passes dx --vary " + vary))
       out.push_back(point.at("vary").at(field));
     return out;
   };
@@ -153,8 +153,8 @@ TEST_F(Explore, RangesDoubleStepOrList) {
 
 // Memory is the chip's: more or faster cores do not make it faster.
 TEST_F(Explore, MemoryKeepsItsRateWhenCoresAndClockChange) {
-  for (const Json& point : explored(kExplore + "--vary cores=12..48 --vary clock=900,1800")) {
-    const Json& m = point.at("machine");
+  for (const Point& point : explored(kExplore + "--vary cores=12..48 --vary clock=900,1800")) {
+    const Point& m = point.at("machine");
     EXPECT_NEAR(m.at("rates").at("ddr_read").get<double>() * m.at("cores").get<double>() * m.at("mhz").get<double>(),
                 32.0 * 24 * 1800, 1e-3);
   }
@@ -162,7 +162,8 @@ TEST_F(Explore, MemoryKeepsItsRateWhenCoresAndClockChange) {
 }
 
 TEST_F(Explore, TheFrontIsThatOfTheDefinition) {
-  const std::vector<Json> points = explored(kExplore + "--vary cores=2..48 --vary l0c=32K..256K --vary l2_read=20,110");
+  const std::vector<Point> points =
+      explored(kExplore + "--vary cores=2..48 --vary l0c=32K..256K --vary l2_read=20,110");
   ASSERT_EQ(points.size(), 48U);
   std::vector<std::size_t> lit;
   for (std::size_t i = 0; i < points.size(); ++i) {
@@ -177,16 +178,16 @@ TEST_F(Explore, ARunGoesOnWhereItWasStopped) {
   const std::string words = kExplore + "--vary cores=4..32 --out points.jsonl --threads 1";
   ASSERT_EQ(run(words).code, 0);
   const std::string whole = text("points.jsonl");
-  std::vector<Json> lines = linesOf(whole);
+  std::vector<Point> lines = linesOf(whole);
   ASSERT_EQ(lines.size(), 5U);
   EXPECT_EQ(lines[0].at("schema"), "cubejit.explore/1");
   lines[2]["us"] = 12345.5;  // what is there is believed
   const std::string kept = lines[0].dump() + "\n" + lines[2].dump() + "\n";
   write("points.jsonl", kept + lines[3].dump().substr(0, 100));  // the last line was cut off
-  const std::vector<Json> points = explored(words);
+  const std::vector<Point> points = explored(words);
   ASSERT_EQ(points.size(), 4U);
   EXPECT_EQ(points[1].at("us"), 12345.5);
-  const std::vector<Json> now = linesOf(text("points.jsonl"));
+  const std::vector<Point> now = linesOf(text("points.jsonl"));
   ASSERT_EQ(now.size(), 5U);
   EXPECT_EQ(text("points.jsonl").substr(0, kept.size()), kept);
   EXPECT_EQ(now[2], lines[1]);
@@ -207,27 +208,27 @@ TEST_F(Explore, ARunGoesOnWhereItWasStopped) {
 TEST_F(Explore, DamagedPointsAreRefused) {
   const std::string words = kExplore + "--vary cores=4..8 --out points.jsonl --threads 1";
   ASSERT_EQ(run(words).code, 0);
-  const std::vector<Json> lines = linesOf(text("points.jsonl"));
+  const std::vector<Point> lines = linesOf(text("points.jsonl"));
   ASSERT_EQ(lines.size(), 3U);
-  const auto refuses = [&](const Json& point) {
+  const auto refuses = [&](const Point& point) {
     write("points.jsonl", lines[0].dump() + "\n" + point.dump() + "\n");
     refused(2, words, {"points.jsonl has a line that is no point"});
   };
   for (const auto& [key, value] : lines[1].items()) {
-    Json point = lines[1];
+    Point point = lines[1];
     point.erase(key);
     refuses(point);
-    for (const Json& other : {Json(), Json(value.is_string() ? Json(1) : Json("x"))}) {
+    for (const Point& other : {Point(), Point(value.is_string() ? Point(1) : Point("x"))}) {
       point[key] = other;
       refuses(point);
     }
   }
-  for (const Json& number : {Json(-1), Json(2), Json(1e30), Json(0.5), Json(18446744073709551615ULL)}) {
-    Json point = lines[1];
+  for (const Point& number : {Point(-1), Point(2), Point(1e30), Point(0.5), Point(18446744073709551615ULL)}) {
+    Point point = lines[1];
     point["point"] = number;
     refuses(point);
   }
-  Json point = lines[1];
+  Point point = lines[1];
   point["passes"][0].erase("name");
   refuses(point);
   point["passes"] = {1};
@@ -294,7 +295,7 @@ TEST_F(Explore, WrongInputIsNamedByField) {
 }
 
 TEST_F(Explore, MachinesWithoutAPlanAreToldAndNotOnTheFront) {
-  const std::vector<Json> points = explored(kExplore + "--vary l0c=1K --vary l1=1K,512K");
+  const std::vector<Point> points = explored(kExplore + "--vary l0c=1K --vary l1=1K,512K");
   ASSERT_EQ(points.size(), 2U);
   EXPECT_GT(points[0].at("failed"), 0);
   EXPECT_FALSE(points[0].at("front").get<bool>());
@@ -310,7 +311,7 @@ TEST_F(Explore, ThePageOpensWithTheFrontAndAPlan) {
       "suite.jsonl",
       R"({"name":"</script><b>hostile","rank":2,"n":1,"ci":64,"co":48,"groups":1,"input":[1,20,24],"output":[1,20,24],"kernel":[1,3,3],"stride":[1,1,1],"pad":[0,0,1,1,1,1],"dilation":[1,1,1]})"
       "\n");
-  const std::vector<Json> points = explored(
+  const std::vector<Point> points = explored(
       "explore --suite suite.jsonl --passes dx --dtype f16 --soc ascend910b2 --vary cores=2..48 "
       "--vary l0c=32K..256K --vary l2_read=20,110 "
       "--report page.html");

@@ -9,7 +9,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr const char* kSmall = "--input 1,4,8 --weight 4,4,3";
+constexpr const char* kVerified = "--input 1,4,8 --weight 4,4,3";
 
 TEST_F(Cli, WhereNothingWasVerifiedThatIsSaid) {
   const auto skipped = [&](const std::string& words, int count) {
@@ -19,7 +19,7 @@ TEST_F(Cli, WhereNothingWasVerifiedThatIsSaid) {
     EXPECT_THAT(o.err, AllOf(HasSubstr("skipped "), HasSubstr("error[nothing_checked]: "), HasSubstr("= help: "),
                              HasSubstr("= repro: cubejit verify " + words)));
   };
-  skipped(std::string(kSmall) + " --max-elements 0", 1);
+  skipped(std::string(kVerified) + " --max-elements 0", 1);
   skipped("--fuzz 3 --max-elements 0", 3);
   write("two.jsonl", R"({"name":"small","n":1,"ci":2,"co":2,"input":[1,1,5],"output":[1,1,3],"kernel":[1,1,3]})"
                      "\n"

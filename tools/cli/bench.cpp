@@ -124,9 +124,8 @@ int bench(const RequestFlags& flags, const Sampling& sampling, const std::string
   request->options.timeKernels = sampling.breakdown;
   if (request->soc()) {
     if (sampling.keepWeights || sampling.together || sampling.breakdown)
-      return report(Error{ErrorCode::kInvalidProblem, Stage::kProblem,
-                          "--keep-weights, --together and --breakdown are for the host; leave them or --soc out"},
-                    typed);
+      return report(
+          invalidInput("--keep-weights, --together and --breakdown are for the host; leave them or --soc out"), typed);
     return benchSoc(flags, *request, sampling.minSeconds, sampling.minSamples);
   }
   Session session(request->options);

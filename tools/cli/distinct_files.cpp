@@ -43,7 +43,7 @@ Status distinctFiles(const std::vector<NamedFile>& written, const std::vector<Na
     for (std::size_t j = i + 1; j < written.size(); ++j) compare(written[i], written[j]);
     for (const NamedFile& other : read) compare(written[i], other);
   }
-  if (!broken.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kProblem, broken};
+  if (!broken.empty()) return invalidInput(broken);
   return Unit{};
 }
 

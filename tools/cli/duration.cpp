@@ -12,8 +12,7 @@ namespace cubejit::cli {
 
 Result<double> parseDuration(const std::string& flag, const std::string& text) {
   const auto wrong = [&](const char* what) {
-    return Error{ErrorCode::kInvalidProblem, Stage::kProblem,
-                 fmt::format("{} = '{}' {}; write for example 30s, 10m or 2h", flag, text, what)};
+    return invalidInput(fmt::format("{} = '{}' {}; write for example 30s, 10m or 2h", flag, text, what));
   };
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);

@@ -43,7 +43,7 @@ struct ExploreFlags {
   std::string energy, out, report;
 };
 
-struct Asked {
+struct AskedExploration {
   Question question;
   std::vector<GridPoint> points;
   Json request;  ///< the first line of a file of points
@@ -63,8 +63,8 @@ Json requestToJson(const Machine& base, const std::vector<Axis>& axes, const Que
 }
 
 // Everything wrong with the flags is said at once.
-Result<Asked> resolveExplore(const RequestFlags& flags, const ExploreFlags& own) {
-  Asked asked;
+Result<AskedExploration> resolveExplore(const RequestFlags& flags, const ExploreFlags& own) {
+  AskedExploration asked;
   std::string broken;
   ErrorCode code = ErrorCode::kInvalidProblem;
   const auto note = [&](const Error& e) {
@@ -183,16 +183,14 @@ class PointFile {
     const std::string why = errno == 0 ? "" : std::string(": ") + std::strerror(errno);
     return Error{ErrorCode::kIo, Stage::kRun, "cannot write " + printable(path_) + why};
   }
-  Error invalid(const std::string& what) const {
-    return Error{ErrorCode::kInvalidProblem, Stage::kPlan, printable(path_ + " " + what)};
-  }
+  Error invalid(const std::string& what) const { return invalidInput(printable(path_ + " " + what), Stage::kPlan); }
   std::string path_;
   std::ofstream out_;
   FileDescriptor lock_;  ///< of the file, by this process
 };
 
 // Points that are not there yet, on all threads.
-Status evaluate(const Asked& asked, PointFile& file, std::vector<Json>& points) {
+Status evaluate(const AskedExploration& asked, PointFile& file, std::vector<Json>& points) {
   std::vector<std::size_t> open;
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (points[i].is_null()) open.push_back(i);

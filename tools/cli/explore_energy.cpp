@@ -71,7 +71,7 @@ Json energyToJson(const EnergyFigures& figures) {
 Result<EnergyFigures> readEnergy(const std::string& path) {
   CUBEJIT_TRY(text, readText(path, "figures of the energy model as one JSON object", Stage::kPlan));
   const auto invalid = [&](const std::string& message) {
-    return Error{ErrorCode::kInvalidProblem, Stage::kPlan, printable(path) + ":\n" + message};
+    return invalidInput(printable(path) + ":\n" + message, Stage::kPlan);
   };
   const auto parsed = parseObject(text, "the table of figures", Stage::kPlan);
   if (!parsed.ok()) return invalid(parsed.error().message);

@@ -19,8 +19,6 @@ namespace {
 constexpr const char* kHbm = "hbm";
 constexpr std::size_t kMostRules = 8;  // of broken ones that are printed
 
-Error invalid(const std::string& message) { return Error{ErrorCode::kInvalidProblem, Stage::kPlan, message}; }
-
 const std::map<std::string, std::string>& shortNames() {
   static const std::map<std::string, std::string> kNames = {
       {"l0a", "l0a_bytes"}, {"l0b", "l0b_bytes"}, {"l0c", "l0c_bytes"}, {"l1", "l1_bytes"}, {"l2", "l2_bytes"},
@@ -61,8 +59,10 @@ Result<Json> numberOf(std::string text, const std::string& field, bool whole) {
     const std::size_t power = std::string("KMG").find(static_cast<char>(std::toupper(text.back())));
     if (power != std::string::npos) {
       if (!isSize(field))
-        return invalid(fmt::format("--vary {}: '{}' has a unit; only sizes in bytes (l1, l2_bytes, ...) take K, M or G",
-                                   field, typed));
+        return invalidInput(
+            fmt::format("--vary {}: '{}' has a unit; only sizes in bytes (l1, l2_bytes, ...) take K, M or G", field,
+                        typed),
+            Stage::kPlan);
       unit = std::int64_t{1} << (10 * (power + 1));
       text.pop_back();
     }
@@ -72,13 +72,15 @@ Result<Json> numberOf(std::string text, const std::string& field, bool whole) {
     const bool read = error == std::errc{} && stop == text.data() + text.size();
     constexpr const char* kRange = "--vary {}: '{}' is out of range; {} is the most";
     if (error == std::errc::result_out_of_range)
-      return invalid(fmt::format(kRange, field, typed, whole ? "10^18" : "1.8e308"));
+      return invalidInput(fmt::format(kRange, field, typed, whole ? "10^18" : "1.8e308"), Stage::kPlan);
     if (!read || !std::isfinite(static_cast<double>(value)))
-      return invalid(fmt::format(
-          "--vary {}: '{}' must be a {}", field, typed,
-          whole ? isSize(field) ? "whole number of bytes, with K, M or G if you like" : "whole number" : "number"));
+      return invalidInput(
+          fmt::format(
+              "--vary {}: '{}' must be a {}", field, typed,
+              whole ? isSize(field) ? "whole number of bytes, with K, M or G if you like" : "whole number" : "number"),
+          Stage::kPlan);
     if (whole && std::abs(static_cast<double>(value)) * static_cast<double>(unit) > 1e18)
-      return invalid(fmt::format(kRange, field, typed, "10^18"));
+      return invalidInput(fmt::format(kRange, field, typed, "10^18"), Stage::kPlan);
     return Json(value * static_cast<decltype(value)>(unit));
   };
   return whole ? parse(std::int64_t{}) : parse(double{});
@@ -96,16 +98,19 @@ Result<std::vector<Json>> rangeOf(const std::string& text, std::size_t dots, con
   CUBEJIT_TRY(last,
               numberOf(text.substr(dots + 2, colon == std::string::npos ? colon : colon - dots - 2), field, whole));
   if (last < first)
-    return invalid(fmt::format("--vary {}: {} ends before it begins; write the smaller value first", field, text));
+    return invalidInput(fmt::format("--vary {}: {} ends before it begins; write the smaller value first", field, text),
+                        Stage::kPlan);
   const bool linear = colon != std::string::npos;
   Json step;
   if (linear) {
     CUBEJIT_TRY(given, numberOf(text.substr(colon + 1), field, whole));
     step = given;
-    if (step <= 0) return invalid(fmt::format("--vary {}: the step {} must be more than 0", field, step.dump()));
+    if (step <= 0)
+      return invalidInput(fmt::format("--vary {}: the step {} must be more than 0", field, step.dump()), Stage::kPlan);
   } else if (first <= 0) {
-    return invalid(fmt::format("--vary {}: {} cannot be doubled; begin above 0, or give a step: {}:STEP", field,
-                               first.dump(), text));
+    return invalidInput(fmt::format("--vary {}: {} cannot be doubled; begin above 0, or give a step: {}:STEP", field,
+                                    first.dump(), text),
+                        Stage::kPlan);
   }
   std::vector<Json> values;
   // A step of a fraction does not miss the end by a rounding.
@@ -113,8 +118,9 @@ Result<std::vector<Json>> rangeOf(const std::string& text, std::size_t dots, con
   for (Json value = first; value.get<double>() <= end; value = linear ? sum(value, step) : sum(value, value)) {
     values.push_back(value);
     if (values.size() > kMostPoints)
-      return invalid(
-          fmt::format("--vary {}: {} has more than {} values; take a larger step", field, text, kMostPoints));
+      return invalidInput(
+          fmt::format("--vary {}: {} has more than {} values; take a larger step", field, text, kMostPoints),
+          Stage::kPlan);
   }
   if (!linear && values.back() < last) values.push_back(last);
   return values;
@@ -131,14 +137,16 @@ Result<std::vector<Json>> valuesOf(const std::string& text, const std::string& f
   }
   std::sort(values.begin(), values.end());
   const auto twice = std::adjacent_find(values.begin(), values.end());
-  if (twice != values.end()) return invalid(fmt::format("--vary {}: {} is listed twice", field, twice->dump()));
+  if (twice != values.end())
+    return invalidInput(fmt::format("--vary {}: {} is listed twice", field, twice->dump()), Stage::kPlan);
   return values;
 }
 
 Result<Axis> axisOf(const std::string& text, const Json& machine, const std::map<std::string, std::string>& numbers) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0)
-    return invalid(fmt::format("--vary '{}' must be FIELD=A..B, FIELD=A..B:STEP or FIELD=V,V,...", text));
+    return invalidInput(fmt::format("--vary '{}' must be FIELD=A..B, FIELD=A..B:STEP or FIELD=V,V,...", text),
+                        Stage::kPlan);
   const std::string typed = text.substr(0, equals);
   const std::string field = fieldOf(typed, numbers);
   if (field.empty()) {
@@ -146,8 +154,10 @@ Result<Axis> axisOf(const std::string& text, const Json& machine, const std::map
     for (const auto& [name, meant] : shortNames()) known.push_back(name);
     for (const auto& [name, place] : numbers) known.push_back(name);
     const std::string near = nearestWord(typed, known);
-    return invalid(fmt::format("--vary {}: a machine has no number of that name; {}", typed,
-                               near.empty() ? "`cubejit targets --soc NAME` prints one" : "the nearest is " + near));
+    return invalidInput(
+        fmt::format("--vary {}: a machine has no number of that name; {}", typed,
+                    near.empty() ? "`cubejit targets --soc NAME` prints one" : "the nearest is " + near),
+        Stage::kPlan);
   }
   const bool whole = field != kHbm && machine[Json::json_pointer(numbers.at(field))].is_number_integer();
   CUBEJIT_TRY(values, valuesOf(text.substr(equals + 1), field, whole));
@@ -196,7 +206,7 @@ Result<std::vector<Axis>> parseAxes(const std::vector<std::string>& texts, const
     if (named(kHbm) && (named("rates.ddr_read") || named("rates.ddr_write")))
       note("--vary hbm: sets rates.ddr_read and rates.ddr_write; vary either it or them");
   }
-  if (!broken.empty()) return invalid(broken);
+  if (!broken.empty()) return invalidInput(broken, Stage::kPlan);
   return axes;
 }
 
@@ -207,8 +217,9 @@ Result<std::vector<GridPoint>> gridOf(const std::vector<Axis>& axes, const Machi
     count *= axis.values.size();  // of each at most kMostPoints, and stopped below
     sizes += fmt::format("{}{} {}", sizes.empty() ? "" : " x ", axis.values.size(), axis.field);
     if (count > kMostPoints)
-      return invalid(fmt::format("--vary: {} are {} points; the most is {}: take larger steps or fewer fields", sizes,
-                                 count, kMostPoints));
+      return invalidInput(fmt::format("--vary: {} are {} points; the most is {}: take larger steps or fewer fields",
+                                      sizes, count, kMostPoints),
+                          Stage::kPlan);
   }
   const Json machine = Json::parse(machineToJson(base));
   const auto numbers = numbersOf(machine);
@@ -241,7 +252,7 @@ Result<std::vector<GridPoint>> gridOf(const std::vector<Axis>& axes, const Machi
   std::string text;
   for (std::size_t i = 0; i < std::min(broken.size(), kMostRules); ++i) text += (i == 0 ? "" : "\n") + broken[i];
   if (broken.size() > kMostRules) text += fmt::format("\n... and {} more", broken.size() - kMostRules);
-  return invalid(text);
+  return invalidInput(text, Stage::kPlan);
 }
 
 }  // namespace cubejit::cli

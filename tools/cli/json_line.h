@@ -9,8 +9,6 @@
 
 namespace cubejit::cli {
 
-inline std::string jsonLine(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
+inline std::string jsonLine(const Json& json) { return oneLine(json) + "\n"; }
 
 }  // namespace cubejit::cli

@@ -37,8 +37,6 @@ struct KernelFlags {
   std::uint64_t seed = 1;
 };
 
-Error invalid(const std::string& message) { return Error{ErrorCode::kInvalidProblem, Stage::kProblem, message}; }
-
 // What is wrong with a program that came from outside is no bug of ours.
 Error ofTheFile(Error error, const std::string& file) {
   if (error.code == ErrorCode::kInternal) error.code = ErrorCode::kInvalidProblem;
@@ -51,9 +49,9 @@ Result<std::map<std::string, std::string>> pairsOf(const std::vector<std::string
   for (const std::string& pair : pairs) {
     const std::size_t equals = pair.rfind('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == pair.size())
-      return invalid(fmt::format("{} {} must be NAME=FILE", flag, printable(pair)));
+      return invalidInput(fmt::format("{} {} must be NAME=FILE", flag, printable(pair)));
     if (!out.emplace(pair.substr(0, equals), pair.substr(equals + 1)).second)
-      return invalid(fmt::format("{} {} names its buffer a second time", flag, printable(pair)));
+      return invalidInput(fmt::format("{} {} names its buffer a second time", flag, printable(pair)));
   }
   return out;
 }
@@ -66,7 +64,7 @@ Result<IsaLevel> isaFor(const TileProgram& program, const std::string& asked) {
   levels.insert(levels.begin(), std::rbegin(kAllIsaLevels), std::rend(kAllIsaLevels));
   const auto fits = [&](IsaLevel level) { return lanes == 0 || isaOf(level).lanes() == lanes; };
   const auto level = std::find_if(levels.rbegin(), levels.rend(), fits);
-  if (level == levels.rend()) return invalid(fmt::format("no ISA has vectors of {} lanes", lanes));
+  if (level == levels.rend()) return invalidInput(fmt::format("no ISA has vectors of {} lanes", lanes));
   return *level;
 }
 
@@ -112,11 +110,12 @@ Status handleVector(const std::string& text, const KernelFlags& flags) {
   if (!parsed.ok()) return ofTheFile(parsed.error(), flags.file);
   if (const Status sound = cubejit::verify(*parsed); !sound.ok()) return ofTheFile(sound.error(), flags.file);
   if (flags.interpret || flags.time || !flags.inputs.empty() || !flags.outputs.empty() || !flags.isa.empty())
-    return invalid("a vector program says its ISA and no buffers: --verify and --emit vector,asm are what it takes");
+    return invalidInput(
+        "a vector program says its ISA and no buffers: --verify and --emit vector,asm are what it takes");
   fmt::print(stderr, "{}: sound; {} instructions\n", printable(parsed->name), parsed->code.size());
   const auto legal = legalize(*parsed);
   for (const std::string& stage : flags.emit) {
-    if (stage == "tile") return invalid("--emit tile of a vector program; it has vector and asm");
+    if (stage == "tile") return invalidInput("--emit tile of a vector program; it has vector and asm");
     if (!legal.ok()) return ofTheFile(legal.error(), flags.file);
     CUBEJIT_RETURN_IF_ERROR(emitVector(*legal, stage));
   }
@@ -133,7 +132,7 @@ Status handleTile(const std::string& text, const KernelFlags& flags) {
   CUBEJIT_TRY(inputs, pairsOf(flags.inputs, "--input"));
   CUBEJIT_TRY(outputs, pairsOf(flags.outputs, "--output"));
   if ((!inputs.empty() && !flags.interpret && !flags.time) || (!outputs.empty() && !flags.interpret))
-    return invalid("--input is read by --interpret and --time, --output written by --interpret");
+    return invalidInput("--input is read by --interpret and --time, --output written by --interpret");
   std::vector<NamedFile> read{{"FILE", flags.file}}, written;
   for (const auto& [name, file] : inputs) read.push_back({"--input " + name, file});
   for (const auto& [name, file] : outputs) written.push_back({"--output " + name, file});
@@ -149,7 +148,7 @@ Status handleTile(const std::string& text, const KernelFlags& flags) {
 Status kernel(const KernelFlags& flags) {
   for (const std::string& stage : flags.emit) {
     if (stage != "tile" && stage != "vector" && stage != "asm")
-      return invalid(fmt::format("unknown stage '{}' of --emit; there are tile, vector, asm", printable(stage)));
+      return invalidInput(fmt::format("unknown stage '{}' of --emit; there are tile, vector, asm", printable(stage)));
   }
   CUBEJIT_TRY(text, readText(flags.file, "a tile or vector program", Stage::kProblem));
   const std::size_t line = text.find_first_not_of(" \t\r\n");

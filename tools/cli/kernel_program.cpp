@@ -27,8 +27,6 @@ namespace {
 std::int64_t elementsOf(const Buffer& buffer) { return buffer.bytes / elementBytes(buffer.element); }
 DType typeOf(const Buffer& buffer) { return static_cast<DType>(buffer.element); }  // elements begin with them
 
-Error invalid(const std::string& message) { return Error{ErrorCode::kInvalidProblem, Stage::kProblem, message}; }
-
 // The callers' buffers: their memory, in the program's order.
 class Callers {
  public:
@@ -43,7 +41,7 @@ class Callers {
                                 files == &data.outputs ? "output" : "input or output", program.name);
       }
     }
-    if (!broken.empty()) return invalid(broken);
+    if (!broken.empty()) return invalidInput(broken);
     Callers callers;
     std::mt19937_64 random(data.seed);
     for (const Buffer& buffer : program.buffers) {

@@ -17,9 +17,7 @@
 namespace cubejit::cli {
 namespace {
 
-Error bad(const std::string& path, const std::string& what) {
-  return Error{ErrorCode::kInvalidProblem, Stage::kProblem, printable(path + ": " + what)};
-}
+Error bad(const std::string& path, const std::string& what) { return invalidInput(printable(path + ": " + what)); }
 
 std::string shapeText(const std::vector<std::int64_t>& shape) {
   std::string out = "(";

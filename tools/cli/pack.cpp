@@ -27,8 +27,6 @@ struct PackFlags {
   std::string tensor = "x", in, out, plainDtype = "f32";
 };
 
-Error invalid(const std::string& message) { return Error{ErrorCode::kInvalidProblem, Stage::kProblem, message}; }
-
 bool isNumpy(const std::string& path) { return path.size() > 4 && path.substr(path.size() - 4) == ".npy"; }
 
 Result<std::vector<char>> readTensor(const std::string& path, const Problem& p, TensorId t) {
@@ -42,8 +40,8 @@ Result<std::vector<char>> readTensor(const std::string& path, const Problem& p, 
   if (!file || std::filesystem::is_directory(path, ignored)) return cannotRead(path, errno, Stage::kProblem);
   const std::int64_t held = file.tellg(), needed = formatBytes(p, t);
   if (held != needed)
-    return invalid(fmt::format("{}: holds {} bytes, {} as {} {} takes {}", printable(path), held, toString(t),
-                               toString(type), toString(formatOf(p, t).layout), needed));
+    return invalidInput(fmt::format("{}: holds {} bytes, {} as {} {} takes {}", printable(path), held, toString(t),
+                                    toString(type), toString(formatOf(p, t).layout), needed));
   std::vector<char> bytes(static_cast<std::size_t>(held));
   file.seekg(0);
   if (!file.read(bytes.data(), held)) return cannotRead(path, errno, Stage::kProblem);

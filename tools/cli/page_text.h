@@ -12,7 +12,7 @@ namespace cubejit::cli {
 /// The page with the data in place of __DATA__, inside a script element: nothing in it looks like the element's end or a comment.
 inline std::string pageText(std::string page, const Json& data) {
   std::string json;
-  for (const char c : data.dump(-1, ' ', false, Json::error_handler_t::replace)) {
+  for (const char c : oneLine(data)) {
     if (c == '<')
       json += "\\u003c";
     else

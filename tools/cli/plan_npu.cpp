@@ -14,7 +14,7 @@ namespace {
 
 double share(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
 
-std::string brief(const TilingPlan& p) {
+std::string briefCube(const TilingPlan& p) {
   const CubeTile& t = p.cube().tile;
   return fmt::format("base {}x{}x{} step m {} n {} ka {} kb {} buffers {}{}{} {}{} {} task {}x{}x{}", t.base.m,
                      t.base.k, t.base.n, t.stepM, t.stepN, t.stepKa, t.stepKb, t.buffersL0a, t.buffersL0b, t.buffersL0c,
@@ -105,7 +105,7 @@ void printNpuReport(const Problem& problem, const Machine& m, const NpuReport& r
   printCores(r);
   fmt::print("  {} legal candidates, {} refused; the best\n", r.legal, r.refused);
   for (const NpuCandidate& c : r.candidates)
-    fmt::print("    {:>12.0f} {:<9} {}\n", c.predictedCycles, c.bound, brief(c.plan));
+    fmt::print("    {:>12.0f} {:<9} {}\n", c.predictedCycles, c.bound, briefCube(c.plan));
   for (const std::string& rule : r.refusedBy) fmt::print("    refused: {}\n", rule);
   fmt::print("  what would be better\n");
   for (const std::string& line : r.better) fmt::print("    {}\n", line);

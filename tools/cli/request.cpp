@@ -20,8 +20,6 @@
 namespace cubejit::cli {
 namespace {
 
-Error invalid(const std::string& message) { return Error{ErrorCode::kInvalidProblem, Stage::kProblem, message}; }
-
 Result<std::vector<int>> parseThreads(const std::string& text) {
   if (text.empty()) return std::vector<int>{0};
   std::vector<int> out;
@@ -29,7 +27,7 @@ Result<std::vector<int>> parseThreads(const std::string& text) {
   while (begin <= text.size()) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     const auto value = parseThreadCount(text.substr(begin, end - begin));
-    if (!value.ok()) return invalid("--threads: " + value.error().message);
+    if (!value.ok()) return invalidInput("--threads: " + value.error().message);
     out.push_back(*value);
     begin = end + 1;
   }
@@ -84,8 +82,8 @@ Status eachIsGiven(PassMask asked, const std::vector<TilingPlan>& plans, const s
     if (!given.has(pass)) missing.add(pass);
   }
   if (!missing.any()) return Unit{};
-  return invalid("--plan " + printable(path) + " has plans of " + namesOf(given) + ", and " + namesOf(asked) +
-                 " are asked for; add plans of " + namesOf(missing) + ", or leave --plan out");
+  return invalidInput("--plan " + printable(path) + " has plans of " + namesOf(given) + ", and " + namesOf(asked) +
+                      " are asked for; add plans of " + namesOf(missing) + ", or leave --plan out");
 }
 
 }  // namespace
@@ -229,24 +227,25 @@ Result<Request> resolve(const RequestFlags& f) {
     if (e != nullptr) note(*e);
   }
   if (!f.memLimit.empty() && !f.soc.empty())
-    note(invalid(
+    note(invalidInput(
         "--mem-limit is for this host's plans; those of a chip take what its buffers hold: leave it out with --soc"));
-  if (!memLimit.ok()) note(invalid("--mem-limit = " + memLimit.error().message));
+  if (!memLimit.ok()) note(invalidInput("--mem-limit = " + memLimit.error().message));
   if (environment.ok()) r.options = *environment;
   if (!f.soc.empty()) take(readMachine(f.soc), r.options.machine);
-  if (f.sanitize && f.soc.empty()) note(invalid("--sanitize checks the program of an emulated chip; add --soc"));
-  if (f.fast && f.soc.empty()) note(invalid("--fast leaves out copies of an emulated chip; add --soc"));
+  if (f.sanitize && f.soc.empty()) note(invalidInput("--sanitize checks the program of an emulated chip; add --soc"));
+  if (f.fast && f.soc.empty()) note(invalidInput("--fast leaves out copies of an emulated chip; add --soc"));
   if (!f.goal.empty()) {
     take(parseTuneGoal(f.goal), r.options.tuneFor);
     if (f.soc.empty())
-      note(invalid("--for = " + f.goal +
-                   " says what an emulated chip's plans are tuned for; add --soc, or leave it out: plans of this host "
-                   "are tuned for time"));
+      note(invalidInput(
+          "--for = " + f.goal +
+          " says what an emulated chip's plans are tuned for; add --soc, or leave it out: plans of this host "
+          "are tuned for time"));
   }
   if (!f.pins.empty()) r.options.pins = f.pins;
   if (!f.algorithm.empty() && algorithm.ok()) r.options.algorithm = *algorithm;
   if (!f.algorithm.empty() && !f.soc.empty())
-    note(invalid("--algorithm = " + f.algorithm + " is one of the host's; an NPU's cube has a single one"));
+    note(invalidInput("--algorithm = " + f.algorithm + " is one of the host's; an NPU's cube has a single one"));
   if (!f.isa.empty()) {
     const auto isa = parseIsa(f.isa);
     if (isa.ok())
@@ -255,17 +254,17 @@ Result<Request> resolve(const RequestFlags& f) {
       note(isa.error());
   }
   if (threads.ok() && threads->size() > 1 && !f.manyThreads)
-    note(invalid("--threads = " + f.threads + " is a list; only verify takes one"));
+    note(invalidInput("--threads = " + f.threads + " is a list; only verify takes one"));
   const ProblemFlags& typed = f.problem;
   const bool flagsOnly = !typed.stride.empty() || !typed.padding.empty() || !typed.dilation.empty() ||
                          !typed.outputPadding.empty() || typed.transposed || typed.groups != 1;
   if (flagsOnly && typed.input.empty() && typed.weight.empty())
-    note(invalid(
+    note(invalidInput(
         "--stride, --padding, --dilation, --groups, --transposed and --output-padding belong to --input and --weight"));
   const int ways = (f.prb.empty() ? 0 : 1) + (f.problemFile.empty() ? 0 : 1) + (f.suite.empty() ? 0 : 1) +
                    (f.problem.input.empty() && f.problem.weight.empty() ? 0 : 1);
   if (ways != 1) {
-    note(invalid(
+    note(invalidInput(
         ways == 0
             ? "no problem given; use --input and --weight, --prb, --problem or --suite"
             : "the problem is given in more than one way; use one of --input/--weight, --prb, --problem, --suite"));

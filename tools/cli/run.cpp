@@ -41,7 +41,7 @@ Result<std::map<std::string, std::string>> parsePairs(const std::vector<std::str
       broken += fmt::format("{}{} {} names {} a second time", broken.empty() ? "" : "\n", flag, pair, name);
     }
   }
-  if (!broken.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kProblem, broken};
+  if (!broken.empty()) return invalidInput(broken);
   return out;
 }
 
@@ -72,8 +72,7 @@ Status execute(const RequestFlags& flags, const TimelineFiles& pictures, const s
                const std::vector<std::string>& outPairs) {
   CUBEJIT_TRY(ins, parsePairs(inPairs, {"dy", "x", "w", "b", "z", "y"}, "--in"));
   CUBEJIT_TRY(outs, parsePairs(outPairs, {"y", "dx", "dw", "db"}, "--out"));
-  if (outs.empty())
-    return Error{ErrorCode::kInvalidProblem, Stage::kProblem, "no --out given; name at least one of y, dx, dw, db"};
+  if (outs.empty()) return invalidInput("no --out given; name at least one of y, dx, dw, db");
   std::vector<NamedFile> read, written{{"--trace", pictures.trace}, {"--timeline", pictures.timeline}};
   for (const auto& [name, file] : ins) read.push_back({"--in " + name, file});
   for (const auto& [name, file] : outs) written.push_back({"--out " + name, file});
@@ -103,7 +102,7 @@ Status execute(const RequestFlags& flags, const TimelineFiles& pictures, const s
                        p.postOps.any() ? " with --post-ops " + toString(p.postOps) : ", without post-ops",
                        whatReads(t)));
   }
-  if (!unlike.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kProblem, unlike};
+  if (!unlike.empty()) return invalidInput(unlike);
   std::map<std::string, std::vector<std::int64_t>> shapes;
   std::map<std::string, std::string> axes;
   std::map<std::string, DType> types;
@@ -141,9 +140,7 @@ Status execute(const RequestFlags& flags, const TimelineFiles& pictures, const s
                         request.passes.y ? results["y"].data() : arrays["y"].bytes.data(),
                         arrays["b"].bytes.data(),
                         arrays["z"].bytes.data()};
-  if (!request.soc() && pictures.any())
-    return Error{ErrorCode::kInvalidProblem, Stage::kProblem,
-                 "--trace and --timeline show an emulated chip; add --soc"};
+  if (!request.soc() && pictures.any()) return invalidInput("--trace and --timeline show an emulated chip; add --soc");
   CUBEJIT_TRY(executable, compute(request, tensors));
   if (request.soc()) {
     if (request.options.sanitize) fmt::print(stderr, "sanitize: nothing found\n");

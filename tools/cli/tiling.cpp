@@ -29,8 +29,6 @@ struct TilingFlags {
   bool forChip = false;
 };
 
-Error invalid(const std::string& message) { return Error{ErrorCode::kInvalidProblem, Stage::kPlan, message}; }
-
 // What an operator developer would tell the tiling classes about the problem.
 ascendc::TilingRequest requestFor(const Problem& p, const Machine& machine) {
   ascendc::TilingRequest r;
@@ -59,8 +57,10 @@ struct Filled {
 
 Result<Filled> fill(const Problem& p, Pass pass, const Request& asked, bool forChip) {
   if (pass == Pass::kDb || pass == Pass::kY)
-    return invalid(std::string(toString(pass)) + " has no tiling: ask for dx or dw");
-  if (p.transposed) return invalid("the tiling classes know gradients of ordinary convolutions only; use plan --soc");
+    return invalidInput(std::string(toString(pass)) + " has no tiling: ask for dx or dw", Stage::kPlan);
+  if (p.transposed)
+    return invalidInput("the tiling classes know gradients of ordinary convolutions only; use plan --soc",
+                        Stage::kPlan);
   ascendc::TilingRequest request = requestFor(p, *asked.soc());
   request.forChip = forChip;
   for (const TilingPlan& plan : asked.plans) {
@@ -74,7 +74,7 @@ Result<Filled> fill(const Problem& p, Pass pass, const Request& asked, bool forC
     AscendC::tiling::Conv3DBackpropFilterTilingData tiling;
     if (ascendc::fillFilterTiling(request, tiling, &source) == 0) return Filled{tiling.dwTiling, source};
   }
-  return invalid(cubejit_last_error());
+  return invalidInput(cubejit_last_error(), Stage::kPlan);
 }
 
 void print(const Filled& filled, bool json) {
@@ -105,7 +105,9 @@ int printFilled(const TilingFlags& flags, const std::string& typed) {
   if (mask.dx && mask.dw) mask.db = false;
   if (const std::size_t structs = request->problems.size() * passesOf(mask).size(); !flags.raw.empty() && structs != 1)
     return report(
-        invalid(fmt::format("--raw is one file, and there are {} structs; ask for one pass of one problem", structs)),
+        invalidInput(
+            fmt::format("--raw is one file, and there are {} structs; ask for one pass of one problem", structs),
+            Stage::kPlan),
         typed);
   for (const Problem& problem : request->problems) {
     for (const Pass pass : passesOf(mask)) {
@@ -128,7 +130,8 @@ int compare(const TilingFlags& flags, const std::string& typed) {
     if (!side->ok()) return report(side->error(), typed);
   }
   if (a->index() != b->index())
-    return report(invalid("one tiling is an input gradient's, the other a filter gradient's"), typed);
+    return report(invalidInput("one tiling is an input gradient's, the other a filter gradient's", Stage::kPlan),
+                  typed);
   std::vector<std::string> values;
   describeTiling(*b, [&](const char*, const auto& value) { values.push_back(std::to_string(value)); });
   Json out{{"schema", "cubejit.tiling_diff/1"}, {"fields", Json::object()}};
@@ -149,7 +152,7 @@ int import(const TilingFlags& flags, const std::string& typed) {
   const auto tiling = readTiling(flags.import);
   if (!tiling.ok()) return report(tiling.error(), typed);
   const auto broken = std::visit([&](const auto& t) { return ascendc::checkTiling(t, *machine); }, *tiling);
-  if (!broken.empty()) return report(invalid(inLines(broken)), typed);
+  if (!broken.empty()) return report(invalidInput(inLines(broken), Stage::kPlan), typed);
   const Problem problem = std::visit([](const auto& t) { return ascendc::problemOf(t); }, *tiling);
   const TilingPlan plan = std::visit([&](const auto& t) { return ascendc::planOf(t, *machine); }, *tiling);
   const auto costs = reportOnNpu(problem, plan, *machine, CubeKernels::kAscendC);

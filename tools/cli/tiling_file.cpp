@@ -17,8 +17,6 @@ namespace {
 constexpr const char* kInputName = "TConv3DBackpropInputTiling";
 constexpr const char* kFilterName = "TConv3DBpFilterTiling";
 
-Error invalid(const std::string& message) { return Error{ErrorCode::kInvalidProblem, Stage::kPlan, message}; }
-
 }  // namespace
 
 std::string tilingToJson(const Tiling& tiling) {
@@ -36,7 +34,7 @@ Result<Tiling> tilingFromJson(const std::string& text) {
   reader.string("struct", name, true);
   if (schema != "cubejit.tiling/1") reader.fail("'schema' = '" + schema + "' must be cubejit.tiling/1");
   if (name != kInputName && name != kFilterName)
-    return invalid("'struct' = '" + name + "' must be " + kInputName + " or " + kFilterName);
+    return invalidInput("'struct' = '" + name + "' must be " + kInputName + " or " + kFilterName, Stage::kPlan);
   Tiling tiling;
   if (name == kFilterName) tiling = FilterTiling{};
   describeTiling(tiling, [&](const char* field, auto& to) {
@@ -54,7 +52,7 @@ Result<Tiling> tilingFromJson(const std::string& text) {
     }
   });
   const std::string broken = reader.broken();
-  if (!broken.empty()) return invalid(broken);
+  if (!broken.empty()) return invalidInput(broken, Stage::kPlan);
   return tiling;
 }
 
@@ -76,9 +74,11 @@ Result<Tiling> readTiling(const std::string& path) {
     std::memcpy(&tiling, bytes.data(), sizeof(tiling));
     return Tiling(tiling);
   }
-  return invalid(printable(path) + " has " + std::to_string(bytes.size()) + " bytes: neither JSON nor a tiling of " +
-                 std::to_string(sizeof(InputTiling)) + " (input) or " + std::to_string(sizeof(FilterTiling)) + " or " +
-                 std::to_string(sizeof(all)) + " (filter)");
+  return invalidInput(printable(path) + " has " + std::to_string(bytes.size()) +
+                          " bytes: neither JSON nor a tiling of " + std::to_string(sizeof(InputTiling)) +
+                          " (input) or " + std::to_string(sizeof(FilterTiling)) + " or " + std::to_string(sizeof(all)) +
+                          " (filter)",
+                      Stage::kPlan);
 }
 
 }  // namespace cubejit::cli

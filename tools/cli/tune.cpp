@@ -44,7 +44,7 @@ struct TuneFlags {
 constexpr int kDefaultTrials = 64;
 constexpr double kBusyShare = 0.75;  // of the cores taken by others
 
-struct Asked {
+struct AskedTuning {
   Request request;
   TuneOptions options;
   ViewKind view = ViewKind::kPlain;
@@ -53,14 +53,15 @@ struct Asked {
 Result<ViewKind> parseView(const std::string& text, bool quiet) {
   if (text == "json") return ViewKind::kJson;
   if (text == "plain") return ViewKind::kPlain;
-  if (text != "none" && text != "auto") return unknownWord("--progress", text, {"auto", "plain", "json", "none"});
+  if (text != "none" && text != "auto")
+    return cubejit::unknownWord("--progress", text, {"auto", "plain", "json", "none"});
   if (text == "none" || quiet) return ViewKind::kSilent;
   return isatty(STDERR_FILENO) == 1 ? ViewKind::kTerminal : ViewKind::kPlain;
 }
 
 // Everything wrong with the flags is said at once.
-Result<Asked> resolveTune(const RequestFlags& flags, const TuneFlags& own, bool quiet) {
-  Asked asked;
+Result<AskedTuning> resolveTune(const RequestFlags& flags, const TuneFlags& own, bool quiet) {
+  AskedTuning asked;
   std::string broken;
   ErrorCode code = ErrorCode::kInvalidProblem;
   const auto note = [&](const Error& e) {
@@ -89,10 +90,10 @@ Result<Asked> resolveTune(const RequestFlags& flags, const TuneFlags& own, bool 
   if (request.ok() && request->options.backend != BackendKind::kXbyak)
     note(Error{ErrorCode::kUnsupported, Stage::kProblem, "only generated code is worth tuning; leave --backend out"});
   if (request.ok() && request->soc() && flags.fast && request->options.tuneFor == TuneGoal::kCycles)
-    note(Error{ErrorCode::kInvalidProblem, Stage::kProblem,
-               "--fast changes how soon a chip is emulated, not its cycles; add --for host-time, or leave it out"});
+    note(invalidInput(
+        "--fast changes how soon a chip is emulated, not its cycles; add --for host-time, or leave it out"));
   if (request.ok() && !request->plans.empty())
-    note(Error{ErrorCode::kInvalidProblem, Stage::kPlan, "--plan fixes what tuning is to find; leave it out"});
+    note(invalidInput("--plan fixes what tuning is to find; leave it out", Stage::kPlan));
   if (!own.db.empty() && request.ok()) request->options.store = own.db;
   if (own.dbWait && request.ok()) request->options.storeWaitSeconds = *own.dbWait;
   if (request.ok() && request->options.store.empty())

@@ -24,6 +24,11 @@
 #include "runtime/tuning/json_record.h"
 
 namespace cubejit::cli {
+struct Peer {
+  std::array<char, 64> host{};
+  long pid = 0;
+};
+
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -38,11 +43,6 @@ constexpr int kNoMore = -1;
 constexpr auto kLook = std::chrono::milliseconds(5);
 // A rank of another host that is silent for so long counts as dead: longer than any trial may take.
 constexpr double kSilentSeconds = 180;
-
-struct Peer {
-  std::array<char, 64> host{};
-  long pid = 0;
-};
 
 // A process of this host that has ended, also if nobody has collected it yet.
 bool hasEnded(long pid) {

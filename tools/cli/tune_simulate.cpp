@@ -117,9 +117,9 @@ int simulate(const std::string& path, bool json, const std::string& typed) {
   if (!records.ok()) return report(records.error(), typed);
   const std::vector<Book> books = booksOf(*records);
   if (books.empty()) {
-    return report(Error{ErrorCode::kInvalidProblem, Stage::kPlan,
-                        fmt::format("{} holds no problem with {} or more measured plans", path, kFewest)},
-                  typed);
+    return report(
+        invalidInput(fmt::format("{} holds no problem with {} or more measured plans", path, kFewest), Stage::kPlan),
+        typed);
   }
   const std::vector<IsaLevel> isas = runnableIsas();
   const Machine host = detectHost(isas.empty() ? IsaLevel::kAvx2 : isas.front());

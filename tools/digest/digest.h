@@ -33,6 +33,8 @@ class Hash {
   std::uint64_t value_ = 14695981039346656037ULL;
 };
 
+inline constexpr Pass kGradients[] = {Pass::kDx, Pass::kDw, Pass::kDb};
+
 /// One line of a list: what was asked for, then its digest.
 using Line = std::string;
 /// Work that gives lines; jobs run side by side, lines stay in the jobs' order.

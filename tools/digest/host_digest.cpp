@@ -95,7 +95,6 @@ void addCalls(Hash& hash, const TileProgram& program) {
   }
 }
 
-constexpr Pass kGradients[] = {Pass::kDx, Pass::kDw, Pass::kDb};
 PassMask only(Pass g) { return maskOf(g); }
 
 struct Asked {
@@ -171,10 +170,10 @@ struct Formats {
   DType dtype;
   bool wideResults;  ///< dx and dw are f32
 };
-constexpr Formats kTypes[] = {{"f32", DType::kF32, false},
-                              {"bf16", DType::kBf16, false},
-                              {"f16", DType::kF16, false},
-                              {"mixed", DType::kBf16, true}};
+constexpr Formats kFormats[] = {{"f32", DType::kF32, false},
+                                {"bf16", DType::kBf16, false},
+                                {"f16", DType::kF16, false},
+                                {"mixed", DType::kBf16, true}};
 
 struct Order {
   const char* key;
@@ -225,7 +224,7 @@ std::vector<Line> linesOf(const Problem& problem, const std::string& key, bool e
 
 void addHostJobs(const std::vector<Problem>& suite, int randomProblems, std::vector<Job>& jobs) {
   for (const Problem& problem : suite) {
-    for (const Formats& type : kTypes) {
+    for (const Formats& type : kFormats) {
       for (const Order& order : kOrders) {
         const std::string key = problem.name + " " + type.key + " " + order.key;
         jobs.emplace_back([p = formatted(problem, type, order), key] { return linesOf(p, key, false); });

@@ -18,7 +18,6 @@ namespace {
 
 constexpr const char* kChips[] = {"ascend310p3", "ascend910", "ascend910b2", "toy"};
 constexpr DType kTypes[] = {DType::kF16, DType::kBf16, DType::kF32};
-constexpr Pass kGradients[] = {Pass::kDx, Pass::kDw, Pass::kDb};
 
 std::string planLine(const Problem& problem, Pass pass, const Machine& chip) {
   const auto report = planOnNpu(problem, pass, chip);

@@ -23,7 +23,7 @@ definitions() {
       print full, FILENAME
     }' "$@"
 }
-mapfile -t files < <(find include base algorithms tiling codegen emulation runtime api -name '*.h' -o -name '*.hpp' -o -name '*.cpp' | sort)
+mapfile -t files < <(find include base algorithms tiling codegen emulation runtime api tests/support -name '*.h' -o -name '*.hpp' -o -name '*.cpp' | sort)
 twice=$(definitions "${files[@]}" | awk '{ files[$1] = files[$1] " " $2; ++count[$1] }
   END { for (type in count) if (count[type] > 1) print "odr: " type " is defined in" files[type] }' | sort)
 if [[ -n $twice ]]; then

@@ -21,9 +21,9 @@ constexpr std::int64_t kUnroll = kBiasUnroll;
 constexpr std::int64_t kF32Bytes = 4;
 constexpr std::int64_t kFewParts = 64;  // are added in a row
 
-class Lowering {
+class BiasLowering {
  public:
-  Lowering(const Problem& problem, const BiasPlan& plan, const Machine& machine)
+  BiasLowering(const Problem& problem, const BiasPlan& plan, const Machine& machine)
       : plan_(plan),
         lanes_(machine.isa.lanes()),
         b_(problemLabel(problem, Pass::kDb)),
@@ -323,7 +323,7 @@ class Lowering {
 
 Result<TileProgram> lowerBias(const Problem& problem, const TilingPlan& plan, const Machine& machine,
                               const ResultOps& /*none*/) {
-  return Lowering(problem, plan.as<BiasPlan>(), machine).run();
+  return BiasLowering(problem, plan.as<BiasPlan>(), machine).run();
 }
 
 }  // namespace cubejit

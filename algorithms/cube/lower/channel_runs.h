@@ -13,6 +13,9 @@
 
 namespace cubejit {
 
+/// Rows of a fractal, bytes of a row of one, and of all of one: what a cube takes at once (facts of the units, see unit_program.h).
+inline constexpr std::int64_t kSide = 16, kRun = 32, kFractal = kSide * kRun;
+
 /// Channels of a tensor that are equally far apart: `count` of them from the `first`th of a row on, the first `offset` elements behind
 /// wherever the row's other coordinates lie.
 struct ChannelRun {

@@ -12,11 +12,7 @@
 #include "tiling/rounding.h"
 
 namespace cubejit {
-namespace {
-
-constexpr std::int64_t kSide = 16;
-
-}  // namespace
+namespace {}  // namespace
 
 CubeSums::CubeSums(const CubeJob& job) : c0_(job.work.c0), kernelD_(job.work.kernel.d), groups_(job.work.groups.count) {
   const CubePlan& plan = job.plan.cube();

@@ -7,11 +7,7 @@
 #include "tiling/rounding.h"
 
 namespace cubejit {
-namespace {
-
-constexpr std::int64_t kRun = 32;
-
-}  // namespace
+namespace {}  // namespace
 
 // How many channels exist in block `block` of the task's real group.
 std::vector<std::int64_t> UnitCalls::channelOffsets(bool image, std::int64_t block) const {

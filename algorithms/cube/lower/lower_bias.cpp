@@ -18,7 +18,7 @@
 namespace cubejit {
 namespace {
 
-constexpr std::int64_t kRun = 32, kMostChannels = 16;
+constexpr std::int64_t kMostChannels = 16;
 
 // Pixels of a row or more that UB holds at once, and whether the sums begin or end with them.
 struct BiasStrip {
@@ -27,9 +27,9 @@ struct BiasStrip {
   friend auto operator<=>(const BiasStrip& x, const BiasStrip& y) = default;
 };
 
-class BiasLowering {
+class CubeBiasLowering {
  public:
-  BiasLowering(const Problem& problem, const Machine& chip, int lanes)
+  CubeBiasLowering(const Problem& problem, const Machine& chip, int lanes)
       : p_(problem),
         lanes_(lanes),
         dyMap_(indexMap(problem, TensorId::kDy)),
@@ -197,8 +197,8 @@ class BiasLowering {
 
 }  // namespace
 
-Result<TileProgram> lowerBias(const Problem& problem, const Machine& chip, int lanes) {
-  return BiasLowering(problem, chip, lanes).run();
+Result<TileProgram> lowerCubeBias(const Problem& problem, const Machine& chip, int lanes) {
+  return CubeBiasLowering(problem, chip, lanes).run();
 }
 
 }  // namespace cubejit

@@ -22,9 +22,9 @@
 namespace cubejit {
 namespace {
 
-class Lowering {
+class CubeLowering {
  public:
-  Lowering(const CubeJob& job, int lanes, const CubeShortcuts& shortcuts)
+  CubeLowering(const CubeJob& job, int lanes, const CubeShortcuts& shortcuts)
       : job_(job),
         w_(job.work),
         dx_(job.work.pass == Pass::kDx),
@@ -182,7 +182,7 @@ class Lowering {
 }  // namespace
 
 Result<TileProgram> lower(const CubeJob& job, int lanes, const CubeShortcuts& shortcuts) {
-  return Lowering(job, lanes, shortcuts).run();
+  return CubeLowering(job, lanes, shortcuts).run();
 }
 
 }  // namespace cubejit

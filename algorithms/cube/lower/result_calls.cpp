@@ -11,7 +11,7 @@
 namespace cubejit {
 namespace {
 
-constexpr std::int64_t kSide = 16, kRowBytes = kSide * 4;
+constexpr std::int64_t kRowBytes = kSide * 4;
 
 // Calls out(first, count, from) for columns of a block whose sums lie at `from`: all, or, where there is no fixpipe, 16 at a time.
 template <class Out>

@@ -12,8 +12,6 @@
 namespace cubejit {
 namespace {
 
-constexpr std::int64_t kSide = 16, kRun = 32, kFractal = kSide * kRun;
-
 // Rows of sums that a multiply kernel holds in registers, by 16 columns.
 std::int64_t registerRows(int lanes) { return lanes >= 16 ? 16 : 6; }
 

@@ -10,9 +10,9 @@
 namespace cubejit {
 namespace {
 
-class Steps {
+class DataSteps {
  public:
-  Steps(const DataTile& tile, const Subset& rows) : t_(tile), s_(rows) {}
+  DataSteps(const DataTile& tile, const Subset& rows) : t_(tile), s_(rows) {}
 
   // Step k of one tap.
   Step ofTap(const GroupedTap& tap, std::int64_t k, std::int64_t left) const {
@@ -41,7 +41,7 @@ class Steps {
       Subset reached = s_;
       (t_.tapsAlongH ? reached.hLo : reached.wLo) = tap.lo;
       (t_.tapsAlongH ? reached.hHi : reached.wHi) = tap.hi;
-      Steps(t_, reached).eachRow([&](std::int64_t row, std::int64_t at) {
+      DataSteps(t_, reached).eachRow([&](std::int64_t row, std::int64_t at) {
         AOperand& operand = scalars[tap.a + k * t_.aChannel + at];
         use(operand, row, static_cast<std::int64_t>(i) * t_.vectors);
       });
@@ -95,7 +95,7 @@ Section dataSection(const DataTile& tile, const Subset& rows, std::int64_t steps
   Section out;
   out.aOuterStep = steps * tile.aChannel;
   out.bOuterStep = steps * tile.bChannel;
-  const Steps of(tile, rows);
+  const DataSteps of(tile, rows);
   if (tile.reusesBroadcasts) {
     for (std::int64_t k = 0; k < steps; ++k) out.steps.push_back(of.ofAll(k));
     if (rows.prefetches) out.steps.front().prefetchAhead = static_cast<std::int32_t>(tile.prefetchAhead);

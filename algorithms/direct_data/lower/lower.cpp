@@ -30,9 +30,9 @@ constexpr std::int64_t kHidesLoop = 12;
 // Taps of a segment that hide its loop by far. Edges reach any number of them, and kernels hold a section for each number that is left over.
 constexpr std::int64_t kMostTapsTogether = 64;
 
-class Lowering {
+class DirectDataLowering {
  public:
-  Lowering(const Problem& problem, const DirectDataPlan& plan, const Machine& machine, const ResultOps& ops)
+  DirectDataLowering(const Problem& problem, const DirectDataPlan& plan, const Machine& machine, const ResultOps& ops)
       : problem_(problem),
         plan_(plan),
         lanes_(machine.isa.lanes()),
@@ -469,7 +469,7 @@ class Lowering {
 
 Result<TileProgram> lowerDirectData(const Problem& problem, const TilingPlan& plan, const Machine& machine,
                                     const ResultOps& ops) {
-  return Lowering(problem, plan.as<DirectDataPlan>(), machine, ops).run();
+  return DirectDataLowering(problem, plan.as<DirectDataPlan>(), machine, ops).run();
 }
 
 }  // namespace cubejit

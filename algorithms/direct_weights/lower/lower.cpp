@@ -30,9 +30,9 @@
 namespace cubejit {
 namespace {
 
-class Lowering {
+class DirectWeightsLowering {
  public:
-  Lowering(const Problem& problem, const DirectWeightsPlan& plan, const Machine& machine)
+  DirectWeightsLowering(const Problem& problem, const DirectWeightsPlan& plan, const Machine& machine)
       : plan_(plan),
         machine_(machine),
         lanes_(machine.isa.lanes()),
@@ -400,7 +400,7 @@ class Lowering {
 
 Result<TileProgram> lowerDirectWeights(const Problem& problem, const TilingPlan& plan, const Machine& machine,
                                        const ResultOps& /*none*/) {
-  return Lowering(problem, plan.as<DirectWeightsPlan>(), machine).run();
+  return DirectWeightsLowering(problem, plan.as<DirectWeightsPlan>(), machine).run();
 }
 
 }  // namespace cubejit

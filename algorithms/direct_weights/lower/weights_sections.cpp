@@ -10,9 +10,10 @@
 namespace cubejit {
 namespace {
 
-class Steps {
+class WeightsSteps {
  public:
-  Steps(const ConvView& view, const WeightOperands& operands, const ColumnPattern& pattern, const TileOfSums& tile)
+  WeightsSteps(const ConvView& view, const WeightOperands& operands, const ColumnPattern& pattern,
+               const TileOfSums& tile)
       : v_(view), o_(operands), pattern_(pattern), tile_(tile) {}
 
   Step at(std::int64_t column) const {
@@ -120,7 +121,7 @@ Section weightSection(const ConvView& view, const WeightOperands& operands, cons
       pattern.alongRows ? view.stride.h * operands.big.h : pattern.steps * columns * view.stride.w * operands.big.w;
   section.aOuterStep = operands.operandsTransposed ? big : small;
   section.bOuterStep = operands.operandsTransposed ? small : big;
-  const Steps steps(view, operands, pattern, tile);
+  const WeightsSteps steps(view, operands, pattern, tile);
   for (std::int64_t x = 0; x < pattern.steps * columns; x += columns) section.steps.push_back(steps.at(x));
   return section;
 }

@@ -35,9 +35,9 @@ struct CacheParts {
   std::vector<CachePart> ofClass;  // the first one of each class: others differ in where they lie
 };
 
-class Lowering {
+class GroupedDataLowering {
  public:
-  Lowering(const Problem& problem, const GroupedDataPlan& plan, const Machine& machine, const ResultOps& ops)
+  GroupedDataLowering(const Problem& problem, const GroupedDataPlan& plan, const Machine& machine, const ResultOps& ops)
       : plan_(plan),
         b_(problemLabel(problem, Pass::kDx)),
         epilogue_(b_, ops, machine.isa.lanes()),
@@ -378,7 +378,7 @@ class Lowering {
 
 Result<TileProgram> lowerGroupedData(const Problem& problem, const TilingPlan& plan, const Machine& machine,
                                      const ResultOps& ops) {
-  return Lowering(problem, plan.as<GroupedDataPlan>(), machine, ops).run();
+  return GroupedDataLowering(problem, plan.as<GroupedDataPlan>(), machine, ops).run();
 }
 
 }  // namespace cubejit

@@ -24,9 +24,9 @@
 namespace cubejit {
 namespace {
 
-class Lowering {
+class GroupedWeightsLowering {
  public:
-  Lowering(const Problem& problem, const GroupedWeightsPlan& plan, const Machine& machine)
+  GroupedWeightsLowering(const Problem& problem, const GroupedWeightsPlan& plan, const Machine& machine)
       : plan_(plan),
         b_(problemLabel(problem, Pass::kDw)),
         v_(makeConvView(problem, Pass::kDw)),
@@ -244,7 +244,7 @@ class Lowering {
 
 Result<TileProgram> lowerGroupedWeights(const Problem& problem, const TilingPlan& plan, const Machine& machine,
                                         const ResultOps& /*none*/) {
-  return Lowering(problem, plan.as<GroupedWeightsPlan>(), machine).run();
+  return GroupedWeightsLowering(problem, plan.as<GroupedWeightsPlan>(), machine).run();
 }
 
 }  // namespace cubejit

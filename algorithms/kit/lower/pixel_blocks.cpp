@@ -17,13 +17,13 @@ namespace {
 using residue_classes_detail::floorDiv;
 
 // A range of an axis' pixels, and which of the axis' ranges code and lists cannot tell from it.
-struct Piece {
+struct PixelPiece {
   Range pixels;
   int cls = 0;
 };
 
-std::vector<Piece> piecesOf(const ConvView& v, int axis, std::int64_t most) {
-  std::vector<Piece> out;
+std::vector<PixelPiece> piecesOf(const ConvView& v, int axis, std::int64_t most) {
+  std::vector<PixelPiece> out;
   ClassNumbers<std::vector<std::int64_t>> known;
   for (const Range& pixels : cutInto(v.small.extent[axis], most)) {
     PixelBlock block;
@@ -79,17 +79,17 @@ PixelBlocks makePixelBlocks(const ConvView& view, const ReductionBlock& size, st
                 pieces(e.h, rows) * static_cast<double>(view.kernel.h) +
                 pieces(e.w, columns) * static_cast<double>(view.kernel.w),
             kMostBlockTaps, "taps of reduction blocks");
-  const std::vector<Piece> ofD = piecesOf(view, 0, depths), ofH = piecesOf(view, 1, rows),
-                           ofW = piecesOf(view, 2, columns);
+  const std::vector<PixelPiece> ofD = piecesOf(view, 0, depths), ofH = piecesOf(view, 1, rows),
+                                ofW = piecesOf(view, 2, columns);
   const std::vector<Range> ofN = cutInto(view.batch, images);
   const auto count = static_cast<std::int64_t>(ofN.size() * ofD.size() * ofH.size() * ofW.size());
   splits = std::min(splits, count);
   std::int64_t split = 0;  // the one whose blocks come next
   ClassNumbers<std::tuple<std::int64_t, int, int, int, bool>> known;
   for (const Range& n : ofN) {
-    for (const Piece& d : ofD) {
-      for (const Piece& h : ofH) {
-        for (const Piece& w : ofW) {
+    for (const PixelPiece& d : ofD) {
+      for (const PixelPiece& h : ofH) {
+        for (const PixelPiece& w : ofW) {
           const bool first = split < splits && std::ssize(out.blocks) == count * split / splits;
           if (first) ++split;
           const auto [cls, fresh] = known.of(std::tuple{n.length(), d.cls, h.cls, w.cls, first});

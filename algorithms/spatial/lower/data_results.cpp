@@ -9,7 +9,7 @@ namespace cubejit {
 namespace {
 
 // `count` neighbours of `residues` residue classes that follow each other.
-struct Piece {
+struct ResultPiece {
   std::int64_t firstResidue = 0, residues = 1, from = 0, count = 0;
   std::int64_t at = 0;  ///< pixel of the tensor's row where the first one goes
 };
@@ -34,7 +34,7 @@ class Leaving {
     const bool wholePixels =
         r_.blockRows * elementBytes(written()) == r_.result->wStride &&
         std::all_of(channels_.begin(), channels_.end(), [&](std::int64_t n) { return n == 0 || n == r_.blockRows; });
-    for (const Piece& piece : pieces(!last || wholePixels)) {
+    for (const ResultPiece& piece : pieces(!last || wholePixels)) {
       if (!last)
         body.push_back(planes(piece));
       else
@@ -45,22 +45,22 @@ class Leaving {
  private:
   Element written() const { return elementOf(r_.result->dtype); }
 
-  std::vector<Piece> pieces(bool together) const {
+  std::vector<ResultPiece> pieces(bool together) const {
     const std::vector<ResidueClass>& residues = *r_.residues;
-    std::vector<Piece> out;
+    std::vector<ResultPiece> out;
     // A last pixel that only some classes have takes a call of its own, which short rows are not worth.
     const bool even = residues.front().count == residues.back().count || residues.back().count >= 2 * r_.lanes;
     if (!together || !even || static_cast<std::int64_t>(residues.size()) != r_.resultStep) {
       for (std::size_t p = 0; p < residues.size(); ++p)
-        out.push_back(Piece{static_cast<std::int64_t>(p), 1, 0, residues[p].count, residues[p].start});
+        out.push_back(ResultPiece{static_cast<std::int64_t>(p), 1, 0, residues[p].count, residues[p].start});
       return out;
     }
     // The first classes may have one pixel more than the others.
     const std::int64_t common = residues.back().count;
     const std::int64_t longer =
         std::count_if(residues.begin(), residues.end(), [&](const ResidueClass& p) { return p.count > common; });
-    out.push_back(Piece{0, r_.resultStep, 0, common, 0});
-    if (longer > 0) out.push_back(Piece{0, longer, common, 1, common * r_.resultStep});
+    out.push_back(ResultPiece{0, r_.resultStep, 0, common, 0});
+    if (longer > 0) out.push_back(ResultPiece{0, longer, common, 1, common * r_.resultStep});
     return out;
   }
 
@@ -69,11 +69,11 @@ class Leaving {
     return r_.rowAxis < 0 ? std::move(body) : nest({r_.rowAxis}, std::move(body));
   }
 
-  std::int64_t from(const Piece& piece) const {
+  std::int64_t from(const ResultPiece& piece) const {
     return piece.firstResidue * r_.blockRows * r_.rowPitch + piece.from * 4;
   }
 
-  Transpose transposed(std::int64_t rows, std::int64_t rowPitch, const Piece& piece) const {
+  Transpose transposed(std::int64_t rows, std::int64_t rowPitch, const ResultPiece& piece) const {
     return {.lanes = r_.lanes,
             .rows = rows,
             .cols = piece.count,
@@ -84,7 +84,7 @@ class Leaving {
   }
 
   // Plain: a [residue][j] matrix of each channel becomes [j][residue], which is the tensor's row.
-  Node planes(const Piece& piece) {
+  Node planes(const ResultPiece& piece) {
     const int axis = b_.addAxis("channel", static_cast<int>(r_.blockRows));
     for (std::int64_t c = 0; c < r_.blockRows; ++c) {
       b_.addStep(axis,
@@ -106,7 +106,7 @@ class Leaving {
   }
 
   // Channels-last: [residue][channel][j] becomes [j][residue][channel].
-  Node pixels(const Piece& piece) {
+  Node pixels(const ResultPiece& piece) {
     const int axis = b_.addAxis("piece");
     b_.addStep(axis, {{panel_, from(piece)}, {tensor_, piece.at * r_.result->wStride}});
     Call call{"store_row", panel_, -1, tensor_, classAxes_, {}};

@@ -19,9 +19,9 @@
 namespace cubejit {
 namespace {
 
-class Lowering {
+class SpatialDataLowering {
  public:
-  Lowering(const Problem& problem, const SpatialDataPlan& plan, const Machine& machine, const ResultOps& ops)
+  SpatialDataLowering(const Problem& problem, const SpatialDataPlan& plan, const Machine& machine, const ResultOps& ops)
       : problem_(problem),
         plan_(plan),
         b_(problemLabel(problem, Pass::kDx)),
@@ -263,7 +263,7 @@ class Lowering {
 
 Result<TileProgram> lowerSpatialData(const Problem& problem, const TilingPlan& plan, const Machine& machine,
                                      const ResultOps& ops) {
-  return Lowering(problem, plan.as<SpatialDataPlan>(), machine, ops).run();
+  return SpatialDataLowering(problem, plan.as<SpatialDataPlan>(), machine, ops).run();
 }
 
 }  // namespace cubejit

@@ -19,9 +19,9 @@
 namespace cubejit {
 namespace {
 
-class Lowering {
+class SpatialWeightsLowering {
  public:
-  Lowering(const Problem& problem, const SpatialWeightsPlan& plan, const Machine& machine)
+  SpatialWeightsLowering(const Problem& problem, const SpatialWeightsPlan& plan, const Machine& machine)
       : plan_(plan),
         lanes_(machine.isa.lanes()),
         b_(problemLabel(problem, Pass::kDw)),
@@ -140,7 +140,7 @@ class Lowering {
 
 Result<TileProgram> lowerSpatialWeights(const Problem& problem, const TilingPlan& plan, const Machine& machine,
                                         const ResultOps& /*none*/) {
-  return Lowering(problem, plan.as<SpatialWeightsPlan>(), machine).run();
+  return SpatialWeightsLowering(problem, plan.as<SpatialWeightsPlan>(), machine).run();
 }
 
 }  // namespace cubejit

@@ -26,9 +26,10 @@ Dhw patchPad(const ConvView& v) {
   return Dhw{v.kernel.d - 1 - v.pad.d, v.kernel.h - 1 - v.pad.h, v.kernel.w - 1 - v.pad.w};
 }
 
-class Lowering {
+class WinogradDataLowering {
  public:
-  Lowering(const Problem& problem, const WinogradDataPlan& plan, const Machine& machine, const ResultOps& ops)
+  WinogradDataLowering(const Problem& problem, const WinogradDataPlan& plan, const Machine& machine,
+                       const ResultOps& ops)
       : plan_(plan),
         lanes_(machine.isa.lanes()),
         registers_(passRegisters(machine.isa)),
@@ -303,7 +304,7 @@ class Lowering {
 
 Result<TileProgram> lowerWinogradData(const Problem& problem, const TilingPlan& plan, const Machine& machine,
                                       const ResultOps& ops) {
-  return Lowering(problem, plan.as<WinogradDataPlan>(), machine, ops).run();
+  return WinogradDataLowering(problem, plan.as<WinogradDataPlan>(), machine, ops).run();
 }
 
 }  // namespace cubejit

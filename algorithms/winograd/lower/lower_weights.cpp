@@ -21,9 +21,9 @@
 namespace cubejit {
 namespace {
 
-class Lowering {
+class WinogradWeightsLowering {
  public:
-  Lowering(const Problem& problem, const WinogradWeightsPlan& plan, const Machine& machine)
+  WinogradWeightsLowering(const Problem& problem, const WinogradWeightsPlan& plan, const Machine& machine)
       : plan_(plan),
         lanes_(machine.isa.lanes()),
         registers_(passRegisters(machine.isa)),
@@ -330,7 +330,7 @@ class Lowering {
 
 Result<TileProgram> lowerWinogradWeights(const Problem& problem, const TilingPlan& plan, const Machine& machine,
                                          const ResultOps& /*none*/) {
-  return Lowering(problem, plan.as<WinogradWeightsPlan>(), machine).run();
+  return WinogradWeightsLowering(problem, plan.as<WinogradWeightsPlan>(), machine).run();
 }
 
 }  // namespace cubejit

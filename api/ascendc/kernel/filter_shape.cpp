@@ -10,9 +10,6 @@
 namespace cubejit::ascendc {
 namespace {
 
-std::string is(const char* field, std::int64_t value) { return std::string(field) + " = " + std::to_string(value); }
-std::string of(std::int64_t value) { return std::to_string(value); }
-
 std::int64_t channelsM(const FilterTiling& t) { return roundUp(std::int64_t{t.cout1G} * t.channelSize, 16); }
 // Blocks of the input's channels that N covers.
 std::int64_t blocksN(const FilterTiling& t, std::int64_t n) {
@@ -44,13 +41,15 @@ std::vector<std::string> singleShapeRules(const FilterTiling& t, const SingleSha
     if (!holds) broken.push_back(rule);
   };
   require(s.m > 0 && s.m <= channelsM(t),
-          is("singleCoreM", s.m) + " must be 1 to cout1G x c0 in whole 16s = " + of(channelsM(t)));
+          isSet("singleCoreM", s.m) + " must be 1 to cout1G x c0 in whole 16s = " + std::to_string(channelsM(t)));
   const std::int64_t most = std::int64_t{t.cin1G} * t.channelSize * t.hk * t.wk;
-  require(s.n > 0 && s.n <= most, is("singleCoreN", s.n) + " must be 1 to cin1G x c0 x hk x wk = " + of(most));
+  require(s.n > 0 && s.n <= most,
+          isSet("singleCoreN", s.n) + " must be 1 to cin1G x c0 x hk x wk = " + std::to_string(most));
   const std::int64_t rows = s.k / t.wo;
-  require(rows > 0, is("singleCoreK", s.k) + " must be at least one row, wo = " + of(t.wo));
-  require(s.row < t.ho && s.row + rows <= t.ho,
-          is("hoStartIdx", s.row) + " and singleCoreK / wo = " + of(rows) + " rows must end by row ho = " + of(t.ho));
+  require(rows > 0, isSet("singleCoreK", s.k) + " must be at least one row, wo = " + std::to_string(t.wo));
+  require(s.row < t.ho && s.row + rows <= t.ho, isSet("hoStartIdx", s.row) +
+                                                    " and singleCoreK / wo = " + std::to_string(rows) +
+                                                    " rows must end by row ho = " + std::to_string(t.ho));
   return broken;
 }
 

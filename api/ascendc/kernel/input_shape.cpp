@@ -10,9 +10,6 @@
 namespace cubejit::ascendc {
 namespace {
 
-std::string is(const char* field, std::int64_t value) { return std::string(field) + " = " + std::to_string(value); }
-std::string of(std::int64_t value) { return std::to_string(value); }
-
 // Channels x c0 of one block of K.
 std::int64_t unitK(const InputTiling& t) { return std::int64_t{t.dk} * t.hk * t.wk * t.c0; }
 
@@ -46,17 +43,19 @@ std::vector<std::string> singleShapeRules(const InputTiling& t, const SingleShap
   const auto require = [&](bool holds, const std::string& rule) {
     if (!holds) broken.push_back(rule);
   };
-  require(s.m > 0 && s.m % t.wi == 0, is("singleShapeM", s.m) + " must be whole rows, a multiple of wi = " + of(t.wi));
+  require(s.m > 0 && s.m % t.wi == 0,
+          isSet("singleShapeM", s.m) + " must be whole rows, a multiple of wi = " + std::to_string(t.wi));
   require(s.k > 0 && s.k % unitK(t) == 0 && s.k / unitK(t) <= t.cout1G,
-          is("singleShapeK", s.k) + " must be 1 to cout1G = " + of(t.cout1G) +
-              " times dk x hk x wk x c0 = " + of(unitK(t)));
+          isSet("singleShapeK", s.k) + " must be 1 to cout1G = " + std::to_string(t.cout1G) +
+              " times dk x hk x wk x c0 = " + std::to_string(unitK(t)));
   require(s.n > 0 && s.n <= std::int64_t{t.cin1G} * t.c0,
-          is("singleShapeN", s.n) + " must be 1 to cin1G x c0 = " + of(std::int64_t{t.cin1G} * t.c0));
-  require(s.depth < t.di, is("curDinStartIdx", s.depth) + " must be less than di = " + of(t.di));
+          isSet("singleShapeN", s.n) + " must be 1 to cin1G x c0 = " + std::to_string(std::int64_t{t.cin1G} * t.c0));
+  require(s.depth < t.di, isSet("curDinStartIdx", s.depth) + " must be less than di = " + std::to_string(t.di));
   const std::int64_t first = s.row + t.backpropPadUp, rows = s.m / t.wi;
   require(first >= 0 && first < t.hi && first + rows <= t.hi,
-          is("curHoStartIdx", s.row) + " + backpropPadUp = " + of(t.backpropPadUp) + " begins at row " + of(first) +
-              ", and singleShapeM / wi = " + of(rows) + " rows must end by row hi = " + of(t.hi));
+          isSet("curHoStartIdx", s.row) + " + backpropPadUp = " + std::to_string(t.backpropPadUp) + " begins at row " +
+              std::to_string(first) + ", and singleShapeM / wi = " + std::to_string(rows) +
+              " rows must end by row hi = " + std::to_string(t.hi));
   return broken;
 }
 

@@ -37,6 +37,11 @@ struct PreparedShape {
 using InputTiling = AscendC::tiling::TConv3DBackpropInputTiling;
 using FilterTiling = AscendC::tiling::TConv3DBpFilterTiling;
 
+/// "field = value", as rules begin.
+inline std::string isSet(const char* field, std::int64_t value) {
+  return std::string(field) + " = " + std::to_string(value);
+}
+
 /// Every rule that a single shape breaks, in the words of the setters. Precondition of all: checkTiling found nothing.
 std::vector<std::string> singleShapeRules(const InputTiling& tiling, const SingleShape& shape);
 std::vector<std::string> singleShapeRules(const FilterTiling& tiling, const SingleShape& shape);

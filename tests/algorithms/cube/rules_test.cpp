@@ -23,7 +23,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-class Rules : public ::testing::TestWithParam<Pass> {
+class CubeRules : public ::testing::TestWithParam<Pass> {
  protected:
   std::vector<std::string> check() const { return checkCubePlan(work, plan, machine); }
   Machine machine = toyMachine();
@@ -31,12 +31,12 @@ class Rules : public ::testing::TestWithParam<Pass> {
   TilingPlan plan = handPlan(work);
 };
 
-TEST_P(Rules, TheHandPlanFitsTheToy) {
+TEST_P(CubeRules, TheHandPlanFitsTheToy) {
   machine.buffers.l0aBytes = machine.buffers.l0bBytes = 6144;
   EXPECT_THAT(check(), IsEmpty());
 }
 
-TEST_P(Rules, EachBufferIsNamedWithBothByteCountsAndTheField) {
+TEST_P(CubeRules, EachBufferIsNamedWithBothByteCountsAndTheField) {
   machine.buffers = Buffers{};
   machine.buffers.l0aBytes = machine.buffers.l0bBytes = machine.buffers.l0cBytes = machine.buffers.l1Bytes = 1024;
   const bool dx = GetParam() == Pass::kDx;
@@ -49,7 +49,7 @@ TEST_P(Rules, EachBufferIsNamedWithBothByteCountsAndTheField) {
             Contains(AllOf(HasSubstr("L1 (A "), HasSubstr("toy has 1024"), HasSubstr("lower step_k")))));
 }
 
-TEST_P(Rules, UbCountsWhereThereIsNoFixpipe) {
+TEST_P(CubeRules, UbCountsWhereThereIsNoFixpipe) {
   machine.buffers.l0aBytes = machine.buffers.l0bBytes = 6144;
   machine.buffers.ubBytes = 1024;
   EXPECT_THAT(check(), IsEmpty());
@@ -58,7 +58,7 @@ TEST_P(Rules, UbCountsWhereThereIsNoFixpipe) {
               ElementsAre(AllOf(HasSubstr("UB needs "), HasSubstr("toy has 1024"), HasSubstr("lower base_m"))));
 }
 
-TEST_P(Rules, FractalsRangesAndBuffers) {
+TEST_P(CubeRules, FractalsRangesAndBuffers) {
   plan.cube().tile.base = Mkn{24, 8, 4112};
   plan.cube().tile.buffersL0c = 3;
   plan.cube().tile.stepKa = 0;
@@ -69,7 +69,7 @@ TEST_P(Rules, FractalsRangesAndBuffers) {
                              Contains("step_ka = 0 must be at least 1")));
 }
 
-TEST_P(Rules, EveryCountOfTheSplitMustCoverTheGradientOnce) {
+TEST_P(CubeRules, EveryCountOfTheSplitMustCoverTheGradientOnce) {
   machine.buffers.l0aBytes = machine.buffers.l0bBytes = 6144;
   std::int64_t* counts[] = {&plan.cube().cores.batch,     &plan.cube().cores.groups,    &plan.cube().cores.depth,
                             &plan.cube().cores.rows,      &plan.cube().cores.channelsM, &plan.cube().cores.channelsN,
@@ -85,7 +85,7 @@ TEST_P(Rules, EveryCountOfTheSplitMustCoverTheGradientOnce) {
   }
 }
 
-TEST_P(Rules, ThePlanIsOfThisGradientTypeAndUnit) {
+TEST_P(CubeRules, ThePlanIsOfThisGradientTypeAndUnit) {
   TilingPlan other = plan;
   other = TilingPlan();
   EXPECT_THAT(checkCubePlan(work, other, machine), ElementsAre(HasSubstr("must be cube on")));
@@ -97,7 +97,7 @@ TEST_P(Rules, ThePlanIsOfThisGradientTypeAndUnit) {
   EXPECT_THAT(checkCubePlan(work, other, machine), ElementsAre(HasSubstr("operand = f32 must be the problem's f16")));
 }
 
-INSTANTIATE_TEST_SUITE_P(Gradients, Rules, ::testing::Values(Pass::kDx, Pass::kDw));
+INSTANTIATE_TEST_SUITE_P(Gradients, CubeRules, ::testing::Values(Pass::kDx, Pass::kDw));
 
 TEST(CubeRules, TasksAreWholeBlocksOfTheirAxes) {
   const Machine machine = toyMachine();

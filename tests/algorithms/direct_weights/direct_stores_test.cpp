@@ -15,7 +15,7 @@
 namespace cubejit {
 namespace {
 
-Problem pointwise(DType type) { return ofType(type, problemOf(2, 40, 24, {1, 3, 4}, {1, 1, 1}, {0, 0, 0})); }
+Problem pointwiseOf(DType type) { return ofType(type, problemOf(2, 40, 24, {1, 3, 4}, {1, 1, 1}, {0, 0, 0})); }
 
 // All pixels in one reduction block: a pointwise problem is one line of those of all images.
 DirectWeightsPlan wholeLine() {
@@ -28,7 +28,7 @@ DirectWeightsPlan wholeLine() {
 TEST(DirectWeights, NothingMayBeAddedLater) {
   const HostIsa rounds = isaOf(IsaLevel::kAvx512Bf16), integers = isaOf(IsaLevel::kAvx512);
   const auto direct = [&](DType type, const DirectWeightsPlan& plan, const HostIsa& isa) {
-    return storesSumsDirectly(makeConvView(pointwise(type), Pass::kDw), plan, type, isa);
+    return storesSumsDirectly(makeConvView(pointwiseOf(type), Pass::kDw), plan, type, isa);
   };
   for (const DType type : {DType::kF32, DType::kF16, DType::kBf16}) EXPECT_TRUE(direct(type, wholeLine(), rounds));
   EXPECT_FALSE(direct(DType::kBf16, wholeLine(), integers));
@@ -37,7 +37,7 @@ TEST(DirectWeights, NothingMayBeAddedLater) {
   plan.reduction.h = 12;  // a second reduction block adds to the first one's sums
   EXPECT_TRUE(direct(DType::kF32, plan, rounds));
   EXPECT_FALSE(direct(DType::kF16, plan, rounds));
-  Problem strided = pointwise(DType::kBf16);  // images stay apart
+  Problem strided = pointwiseOf(DType::kBf16);  // images stay apart
   strided.stride = {1, 2, 2};
   strided.in = {1, 5, 7};
   const ConvView images = makeConvView(strided, Pass::kDw);
@@ -67,7 +67,7 @@ TEST(DirectWeights, ProgramsHaveNoAccumulatorsInMemory) {
     plan.packA = type != DType::kF32;
     plan.packB = plan.packA ? PackVectors::kBlock : PackVectors::kNone;
     plan.dotProducts = type == DType::kBf16;
-    const Problem p = pointwise(type);
+    const Problem p = pointwiseOf(type);
     EXPECT_EQ(checkPlan(p, plan, machine), std::vector<std::string>{});
     const Result<TileProgram> program = lower(p, plan, machine);
     ASSERT_TRUE(program.ok()) << program.error().message;

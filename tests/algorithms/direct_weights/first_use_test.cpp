@@ -11,7 +11,7 @@
 namespace cubejit {
 namespace {
 
-Problem pointwise(RandomConvolution& random, int i) {
+Problem randomPointwise(RandomConvolution& random, int i) {
   Problem p;
   p.rank = static_cast<int>(1 + random.below(3));
   p.batch = 1 + random.below(4);
@@ -30,7 +30,7 @@ Problem pointwise(RandomConvolution& random, int i) {
 
 const RandomPlans<DirectWeightsPlan> kFirstTouch{
     .random = RandomConvolution(7),
-    .problem = pointwise,
+    .problem = randomPointwise,
     .candidates = directWeightsCandidates,
     .plan = [](const Problem&, DirectWeightsPlan plan, RandomConvolution&) -> std::optional<TilingPlan> {
       plan.packB = PackVectors::kFirstUse;

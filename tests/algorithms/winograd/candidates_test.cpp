@@ -20,7 +20,7 @@ Problem threeTaps(std::int64_t channels = 64) {
   return p;
 }
 
-Machine hostOf(IsaLevel level) {
+Machine smallHostOf(IsaLevel level) {
   Machine machine;
   machine.cores = 2;
   machine.isa = isaOf(level);
@@ -30,7 +30,7 @@ Machine hostOf(IsaLevel level) {
 
 TEST(WinogradCandidates, AreLegalOnEveryIsa) {
   for (const IsaLevel level : {IsaLevel::kAvx2, IsaLevel::kAvx512, IsaLevel::kNeon}) {
-    const Machine machine = hostOf(level);
+    const Machine machine = smallHostOf(level);
     for (const Pass pass : {Pass::kDx, Pass::kDw}) {
       for (const std::int64_t channels : {1, 20, 64, 80}) {
         const Problem p = threeTaps(channels);
@@ -46,7 +46,7 @@ TEST(WinogradCandidates, AreLegalOnEveryIsa) {
 }
 
 TEST(WinogradCandidates, NeverWithoutRelaxedMath) {
-  const Machine machine = hostOf(IsaLevel::kAvx512);
+  const Machine machine = smallHostOf(IsaLevel::kAvx512);
   Problem p = threeTaps();
   const WinogradDataPlan plan = winogradDataCandidates(p, machine).front();
   p.math = MathMode::kStrict;
@@ -58,13 +58,13 @@ TEST(WinogradCandidates, NeverWithoutRelaxedMath) {
 }
 
 TEST(WinogradCandidates, AreChosenWhereTheyCostLess) {
-  const auto choice = choosePlan(threeTaps(), Pass::kDx, hostOf(IsaLevel::kAvx512), false);
+  const auto choice = choosePlan(threeTaps(), Pass::kDx, smallHostOf(IsaLevel::kAvx512), false);
   ASSERT_TRUE(choice.ok());
   EXPECT_STREQ(algorithmName(choice->plan), "winograd");
 }
 
 TEST(WinogradCandidates, OtherGeometriesHaveNone) {
-  const Machine machine = hostOf(IsaLevel::kAvx512);
+  const Machine machine = smallHostOf(IsaLevel::kAvx512);
   for (const auto change :
        {+[](Problem& p) { p.stride.w = 2; }, +[](Problem& p) { p.dilation.h = 2; }, +[](Problem& p) { p.kernel.w = 6; },
         +[](Problem& p) { p.kernel = Dhw{1, 1, 1}; }, +[](Problem& p) { p.batch = 0; }}) {
@@ -79,7 +79,7 @@ TEST(WinogradCandidates, OtherGeometriesHaveNone) {
 }
 
 TEST(WinogradRules, NameTheFieldAndTheValues) {
-  const Machine machine = hostOf(IsaLevel::kAvx512);
+  const Machine machine = smallHostOf(IsaLevel::kAvx512);
   const Problem p = threeTaps();
   const auto refused = [&](auto plan, const char* part) {
     EXPECT_THAT(checkPlan(p, plan, machine), testing::Contains(testing::HasSubstr(part))) << part;
@@ -106,7 +106,7 @@ TEST(WinogradRules, NameTheFieldAndTheValues) {
 }
 
 TEST(ForcedAlgorithm, IsTheOnlyOneConsidered) {
-  const Machine machine = hostOf(IsaLevel::kAvx512);
+  const Machine machine = smallHostOf(IsaLevel::kAvx512);
   Problem p = threeTaps(3);
   p.cout = 64;
   for (const char* algorithm : {"direct", "spatial", "winograd"}) {

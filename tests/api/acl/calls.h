@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,6 +23,12 @@
 #include "eight_bit_numbers.h"
 
 namespace acl_test {
+
+inline constexpr int kOk = 0, kNull = ACLNN_ERR_PARAM_NULLPTR, kInvalid = ACLNN_ERR_PARAM_INVALID,
+                     kInner = ACLNN_ERR_INNER_NULLPTR;
+inline constexpr const char *k910 = "Ascend910A", *k310p = "Ascend310P3", *kA2 = "Ascend910B2", *kA3 = "Ascend910_9391",
+                            *k950 = "Ascend950PR_9599", *k310b = "Ascend310B1", *kHost = "host";
+inline constexpr const char* kParts[] = {k910, k310p, kA2, kA3, k950};
 
 using Ints = std::vector<std::int64_t>;
 
@@ -192,6 +199,11 @@ inline Case simple(Ints x, Ints w, Ints y, aclDataType type = ACL_FLOAT, std::in
   c.x = std::move(x), c.w = std::move(w), c.y = std::move(y), c.type = type;
   c.stride = c.dilation = Ints(axes, 1);
   c.padding = Ints(axes, padding), c.outputPadding = Ints(axes, 0);
+  return c;
+}
+
+inline Case with(Case c, const std::function<void(Case&)>& change) {
+  change(c);
   return c;
 }
 

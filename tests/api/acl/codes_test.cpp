@@ -11,11 +11,6 @@
 namespace acl_test {
 namespace {
 
-constexpr int kOk = 0, kNull = ACLNN_ERR_PARAM_NULLPTR, kInvalid = ACLNN_ERR_PARAM_INVALID,
-              kInner = ACLNN_ERR_INNER_NULLPTR;
-constexpr const char *k910 = "Ascend910A", *k310p = "Ascend310P3", *kA2 = "Ascend910B2", *kA3 = "Ascend910_9391",
-                     *k950 = "Ascend950PR_9599", *k310b = "Ascend310B1", *kHost = "host";
-
 void expectCode(const char* part, const Case& c, int code, const std::string& says = "") {
   const OnPart on(part);
   const aclnnStatus status = statusOf(c);
@@ -23,11 +18,6 @@ void expectCode(const char* part, const Case& c, int code, const std::string& sa
   if (status != kOk && !says.empty()) {
     EXPECT_NE(message().find(says), std::string::npos) << message();
   }
-}
-
-Case with(Case c, const std::function<void(Case&)>& change) {
-  change(c);
-  return c;
 }
 
 // x(512,512,7,7) w(2048,512,1,1) dy(512,2048,7,7), with fewer images.

@@ -11,8 +11,6 @@
 namespace acl_test {
 namespace {
 
-constexpr int kOk = 0, kInvalid = ACLNN_ERR_PARAM_INVALID;
-constexpr const char* k950 = "Ascend950PR_9599";
 constexpr aclDataType kEightBits[] = {ACL_HIFLOAT8, ACL_FLOAT8_E4M3FN};
 
 std::vector<double> allNumbers(aclDataType type) {

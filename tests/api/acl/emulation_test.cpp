@@ -11,9 +11,6 @@
 namespace acl_test {
 namespace {
 
-constexpr int kOk = 0, kInvalid = ACLNN_ERR_PARAM_INVALID, kInner = ACLNN_ERR_INNER_NULLPTR;
-constexpr const char* kParts[] = {"Ascend910A", "Ascend310P3", "Ascend910B2", "Ascend910_9391", "Ascend950PR_9599"};
-
 struct Outcome {
   aclnnStatus status = 0;
   std::vector<double> dx, dw, db;

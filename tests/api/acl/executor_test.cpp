@@ -11,8 +11,6 @@
 namespace acl_test {
 namespace {
 
-constexpr int kNull = ACLNN_ERR_PARAM_NULLPTR, kInvalid = ACLNN_ERR_PARAM_INVALID, kInner = ACLNN_ERR_INNER_NULLPTR;
-
 // 2 x 3 images of ones: dx = 6 taps x channels inside, dw = 72, db = 72.
 Case ones(std::int64_t channels = 4) {
   return simple({2, channels, 6, 6}, {channels, channels, 1, 1}, {2, channels, 6, 6});

@@ -11,12 +11,6 @@
 namespace acl_test {
 namespace {
 
-constexpr int kOk = 0, kNull = ACLNN_ERR_PARAM_NULLPTR, kInvalid = ACLNN_ERR_PARAM_INVALID,
-              kInner = ACLNN_ERR_INNER_NULLPTR;
-constexpr const char *k910 = "Ascend910A", *k310p = "Ascend310P3", *kA2 = "Ascend910B2", *kA3 = "Ascend910_9391",
-                     *k950 = "Ascend950PR_9599", *k310b = "Ascend310B1", *kHost = "host";
-constexpr const char* kParts[] = {k910, k310p, kA2, kA3, k950};
-
 using Types = std::vector<aclDataType>;
 const Types kOneType, kMixed{ACL_FLOAT, ACL_FLOAT16, ACL_BF16},
     kAllTypes{ACL_FLOAT, ACL_FLOAT16, ACL_BF16, ACL_HIFLOAT8, ACL_FLOAT8_E4M3FN};
@@ -115,14 +109,9 @@ TEST(AclForward, YIsRoundedOnceBehindTheBias) {
   }
 }
 
-Case with(Case c, const std::function<void(Case&)>& change) {
-  change(c);
-  return c;
-}
-
 Case usual(aclDataType type = ACL_FLOAT16) { return simple({1, 4, 6, 6}, {8, 4, 3, 3}, {1, 8, 4, 4}, type); }
 
-void expectCode(const char* part, const Case& c, int code, const std::string& says = "") {
+void expectForward(const char* part, const Case& c, int code, const std::string& says = "") {
   const OnPart on(part);
   ForwardCall call(c);
   EXPECT_EQ(call.phaseOne(), code) << part << ": " << message();
@@ -148,12 +137,12 @@ TEST(AclForward, NullArgumentsAndLengths) {
       EXPECT_EQ(dead.phaseOne(), kInvalid) << i;
     }
     for (const Ints& values : {Ints{}, Ints{1}, Ints{1, 1, 1}}) {
-      expectCode(part, with(usual(), [&](Case& c) { c.stride = values; }), kInvalid, "stride");
-      expectCode(part, with(usual(), [&](Case& c) { c.dilation = values; }), kInvalid, "dilation");
-      expectCode(part, with(usual(), [&](Case& c) { c.padding = values; }), kInvalid, "padding");
-      expectCode(part, with(usual(), [&](Case& c) { c.outputPadding = values; }), kOk);
-      expectCode(part, with(usual(), [&](Case& c) { c.transposed = true, c.outputPadding = values; }), kInvalid,
-                 "outputPadding");
+      expectForward(part, with(usual(), [&](Case& c) { c.stride = values; }), kInvalid, "stride");
+      expectForward(part, with(usual(), [&](Case& c) { c.dilation = values; }), kInvalid, "dilation");
+      expectForward(part, with(usual(), [&](Case& c) { c.padding = values; }), kInvalid, "padding");
+      expectForward(part, with(usual(), [&](Case& c) { c.outputPadding = values; }), kOk);
+      expectForward(part, with(usual(), [&](Case& c) { c.transposed = true, c.outputPadding = values; }), kInvalid,
+                    "outputPadding");
     }
   }
   std::uint64_t bytes = 77;
@@ -170,21 +159,22 @@ TEST(AclForward, NullArgumentsAndLengths) {
 
 TEST(AclForward, ShapesFollowFromOneAnother) {
   for (const char* part : {k910, k310p, kA2, k950, kHost}) {
-    expectCode(part, usual(), kOk);
-    expectCode(part, with(usual(), [](Case& c) { c.y = {1, 8, 4, 5}; }), kInvalid, "W = 5 must be 4");
-    expectCode(part, with(usual(), [](Case& c) { c.y = {2, 8, 4, 4}; }), kInvalid, "N = 2");
-    expectCode(part, with(usual(), [](Case& c) { c.y = {1, 7, 4, 4}; }), kInvalid, "channels 7");
-    expectCode(part, with(usual(), [](Case& c) { c.x = {1, 5, 6, 6}; }), kInvalid, "groups");
-    expectCode(part, with(usual(), [](Case& c) { c.groups = 0; }), kInvalid, "groups: 0");
-    expectCode(part, with(usual(), [](Case& c) { c.x = {1, 4, 6}; }), kInvalid, "ranks");
-    expectCode(part, with(usual(), [](Case& c) { c.padding = {-1, 0}; }), kInvalid, "padding");
-    expectCode(part, with(usual(), [](Case& c) { c.dilation = {3, 1}; }), kInvalid, "dilated kernel");
+    expectForward(part, usual(), kOk);
+    expectForward(part, with(usual(), [](Case& c) { c.y = {1, 8, 4, 5}; }), kInvalid, "W = 5 must be 4");
+    expectForward(part, with(usual(), [](Case& c) { c.y = {2, 8, 4, 4}; }), kInvalid, "N = 2");
+    expectForward(part, with(usual(), [](Case& c) { c.y = {1, 7, 4, 4}; }), kInvalid, "channels 7");
+    expectForward(part, with(usual(), [](Case& c) { c.x = {1, 5, 6, 6}; }), kInvalid, "groups");
+    expectForward(part, with(usual(), [](Case& c) { c.groups = 0; }), kInvalid, "groups: 0");
+    expectForward(part, with(usual(), [](Case& c) { c.x = {1, 4, 6}; }), kInvalid, "ranks");
+    expectForward(part, with(usual(), [](Case& c) { c.padding = {-1, 0}; }), kInvalid, "padding");
+    expectForward(part, with(usual(), [](Case& c) { c.dilation = {3, 1}; }), kInvalid, "dilated kernel");
     Case back = simple({1, 4, 5}, {4, 3, 3}, {1, 3, 12}, ACL_FLOAT16);
     back.transposed = true, back.stride = {2}, back.outputPadding = {1};
-    expectCode(part, back, kOk);
-    expectCode(part, with(back, [](Case& c) { c.outputPadding = {0}; }), kInvalid, "W = 12 must follow");
-    expectCode(part, with(back, [](Case& c) { c.outputPadding = {2}, c.y = {1, 3, 13}; }), kInvalid, "outputPadding");
-    expectCode(part, with(back, [](Case& c) { c.y = {1, 4, 12}; }), kInvalid, "groups");
+    expectForward(part, back, kOk);
+    expectForward(part, with(back, [](Case& c) { c.outputPadding = {0}; }), kInvalid, "W = 12 must follow");
+    expectForward(part, with(back, [](Case& c) { c.outputPadding = {2}, c.y = {1, 3, 13}; }), kInvalid,
+                  "outputPadding");
+    expectForward(part, with(back, [](Case& c) { c.y = {1, 4, 12}; }), kInvalid, "groups");
   }
   ForwardCall call(usual());
   call.bias = std::make_unique<OwnTensor>(Ints{7}, ACL_FLOAT16, ACL_FORMAT_ND);
@@ -206,23 +196,23 @@ TEST(AclForward, TypesAndFormatsOfEachPart) {
                       {k950, ACL_FLOAT, {0, 0, 0, 0}},  {kHost, ACL_BF16, {0, 0, 0, 0}}};
   for (const Row& row : rows) {
     for (int mode = -1; mode <= 4; ++mode)
-      expectCode(row.part, with(usual(row.type), [&](Case& c) { c.mathType = mode; }),
-                 mode < 0 || mode > 3 ? kInvalid : row.codes[mode]);
+      expectForward(row.part, with(usual(row.type), [&](Case& c) { c.mathType = mode; }),
+                    mode < 0 || mode > 3 ? kInvalid : row.codes[mode]);
   }
-  expectCode(k310b, usual(), kInner, "310B");
+  expectForward(k310b, usual(), kInner, "310B");
   // A FLOAT bias does not make a FLOAT16 convolution one of FLOAT.
-  expectCode(k910, with(usual(), [](Case& c) { c.biasType = ACL_FLOAT; }), kOk);
-  expectCode(kA2, with(usual(), [](Case& c) { c.outputType = ACL_INT8; }), kInvalid, "INT8");
+  expectForward(k910, with(usual(), [](Case& c) { c.biasType = ACL_FLOAT; }), kOk);
+  expectForward(kA2, with(usual(), [](Case& c) { c.outputType = ACL_INT8; }), kInvalid, "INT8");
   const Case flat = simple({1, 4, 6}, {8, 4, 3}, {1, 8, 4}, ACL_FLOAT16);
   const Case nd = with(flat, [](Case& c) { c.format = ACL_FORMAT_ND; });
   for (const char* part : kParts) {
-    expectCode(part, flat, kOk);
-    expectCode(part, nd, kInvalid, "format ND");
-    expectCode(part, with(usual(), [](Case& c) { c.format = ACL_FORMAT_NHWC; }), kInvalid, "NHWC");
-    expectCode(part, usual(ACL_HIFLOAT8), kInvalid, "HIFLOAT8");
+    expectForward(part, flat, kOk);
+    expectForward(part, nd, kInvalid, "format ND");
+    expectForward(part, with(usual(), [](Case& c) { c.format = ACL_FORMAT_NHWC; }), kInvalid, "NHWC");
+    expectForward(part, usual(ACL_HIFLOAT8), kInvalid, "HIFLOAT8");
   }
-  expectCode(kHost, nd, kOk);
-  expectCode(kHost, usual(ACL_HIFLOAT8), kOk);
+  expectForward(kHost, nd, kOk);
+  expectForward(kHost, usual(ACL_HIFLOAT8), kOk);
 }
 
 TEST(AclForward, NoImagesAreNothing) {
@@ -235,10 +225,10 @@ TEST(AclForward, NoImagesAreNothing) {
     EXPECT_EQ(call.phaseTwo(), kOk) << message();
     EXPECT_TRUE(call.y->untouched());
   }
-  expectCode(k910, none, kInvalid, "must not be empty");
-  expectCode(kHost, with(none, [](Case& c) { c.stride = {0, 1}; }), kInvalid, "stride");
-  expectCode(kHost, with(usual(), [](Case& c) { c.x[1] = c.w[1] = 0; }), kInvalid, "must not be empty");
-  expectCode(kHost, with(usual(), [](Case& c) { c.w[0] = c.y[1] = 0; }), kInvalid, "must not be empty");
+  expectForward(k910, none, kInvalid, "must not be empty");
+  expectForward(kHost, with(none, [](Case& c) { c.stride = {0, 1}; }), kInvalid, "stride");
+  expectForward(kHost, with(usual(), [](Case& c) { c.x[1] = c.w[1] = 0; }), kInvalid, "must not be empty");
+  expectForward(kHost, with(usual(), [](Case& c) { c.w[0] = c.y[1] = 0; }), kInvalid, "must not be empty");
 }
 
 // Another tensor's memory, and the bias as the operator's third input.

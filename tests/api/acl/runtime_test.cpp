@@ -19,7 +19,7 @@ namespace {
 
 TEST(AclRuntime, HeadersAreC) { EXPECT_EQ(callFromC(), 0); }
 
-constexpr int kParam = ACL_ERROR_INVALID_PARAM, kInvalid = ACLNN_ERR_PARAM_INVALID, kNull = ACLNN_ERR_PARAM_NULLPTR;
+constexpr int kParam = ACL_ERROR_INVALID_PARAM;
 
 TEST(AclRuntime, LifeInTheOrderOfTheDocuments) {
   EXPECT_EQ(aclFinalize(), ACL_ERROR_UNINITIALIZE);

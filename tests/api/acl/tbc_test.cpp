@@ -9,8 +9,6 @@
 namespace acl_test {
 namespace {
 
-constexpr int kNull = ACLNN_ERR_PARAM_NULLPTR, kInvalid = ACLNN_ERR_PARAM_INVALID, kInner = ACLNN_ERR_INNER_NULLPTR;
-
 struct Tbc {
   Tbc(std::int64_t t, std::int64_t b, std::int64_t cin, std::int64_t cout, std::int64_t k, std::int64_t padding,
       aclDataType type = ACL_FLOAT)

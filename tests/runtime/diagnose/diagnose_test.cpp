@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-std::string read(const fs::path& path) {
+std::string contentOf(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
@@ -70,7 +70,7 @@ TEST_F(Diagnose, EventsAreOneLineWithStableFields) {
   options.diagnostics.verboseFile = (root / "log").string();
   Session session(options);
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(session.compile(problem(), {true, false, false}).ok());
-  std::istringstream lines(read(root / "log"));
+  std::istringstream lines(contentOf(root / "log"));
   std::vector<std::string> topics;
   for (std::string line; std::getline(lines, line);) {
     EXPECT_EQ(line.rfind("cubejit ", 0), 0U) << line;
@@ -101,7 +101,7 @@ TEST_F(Diagnose, TheLogSaysWhereAPlanCameFrom) {
   Session session(options);
   const TilingPlan plan = session.plan(problem(), Pass::kDx)->plan;
   ASSERT_TRUE(session.compile(CompileRequest{problem(), {true, false, false}, {plan}}).ok());
-  std::istringstream lines(read(root / "log"));
+  std::istringstream lines(contentOf(root / "log"));
   std::string first, second, third;
   ASSERT_TRUE(std::getline(lines, first) && std::getline(lines, second) && std::getline(lines, third));
   EXPECT_THAT(second, HasSubstr(" source=pin "));
@@ -119,7 +119,7 @@ TEST_F(Diagnose, FilterAndTopicsSelect) {
   options.diagnostics.verboseFilter = "dw_*";
   Session session(options);
   ASSERT_TRUE(session.compile(problem(), {true, true, false}).ok());
-  const std::string log = read(root / "log");
+  const std::string log = contentOf(root / "log");
   EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 1);
   EXPECT_THAT(log, HasSubstr("program=dw_"));
 }
@@ -170,7 +170,7 @@ TEST_F(Diagnose, PerfMapNamesKernels) {
   const auto compiled = session.compile(problem(), {true, false, false});
   ASSERT_TRUE(compiled.ok()) << compiled.error().message;
   const fs::path map = "/tmp/perf-" + std::to_string(getpid()) + ".map";
-  const std::string text = read(map);
+  const std::string text = contentOf(map);
   fs::remove(map);
   for (const KernelView& kernel : (*compiled)->kernels()) {
     char start[32];
@@ -191,7 +191,7 @@ TEST_F(Diagnose, JitDumpParses) {
     if (entry.path().extension() == ".dump") dump = entry.path();
   }
   ASSERT_FALSE(dump.empty());
-  const std::string bytes = read(dump);
+  const std::string bytes = contentOf(dump);
   const auto word = [&](std::size_t at) {
     std::uint32_t value = 0;
     std::memcpy(&value, bytes.data() + at, 4);

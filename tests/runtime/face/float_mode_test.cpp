@@ -64,11 +64,11 @@ struct ForeignThreads {
   }
 };
 
-struct Seen {
-  explicit Seen(int slots) : words(static_cast<std::size_t>(slots)) {}
+struct SeenMode {
+  explicit SeenMode(int slots) : words(static_cast<std::size_t>(slots)) {}
   std::vector<unsigned> words;
   static void look(void* context, int slot) {
-    static_cast<Seen*>(context)->words[static_cast<std::size_t>(slot)] = found();
+    static_cast<SeenMode*>(context)->words[static_cast<std::size_t>(slot)] = found();
     volatile float tiny = 1e-30F;
     tiny = tiny * tiny / 3.0F;  // raises flags
   }
@@ -95,15 +95,15 @@ TEST(FloatMode, EverySlotAndCoreHasThatOfTheCall) {
     for (const int slots : {1, 2, 8}) {
       for (const ParallelFor& pool : {ParallelFor{}, foreign.pool()}) {
         const Register caller(kUsual | flush | kUpward);
-        Seen seen(slots);
-        runSlots(pool, false, slots, Seen::look, &seen);
+        SeenMode seen(slots);
+        runSlots(pool, false, slots, SeenMode::look, &seen);
         EXPECT_EQ(_mm_getcsr(), kUsual | flush | kUpward);
         for (const unsigned word : seen.words) EXPECT_EQ(word, kUsual | flush) << slots;
       }
       const Register caller(kUsual | flush | kUpward);
-      Seen cores(slots), together(slots);
-      runCoreThreads(slots, slots, Seen::look, &cores);
-      runTogether(slots, [](int) { return 0; }, [&](int index, int) { Seen::look(&together, index); });
+      SeenMode cores(slots), together(slots);
+      runCoreThreads(slots, slots, SeenMode::look, &cores);
+      runTogether(slots, [](int) { return 0; }, [&](int index, int) { SeenMode::look(&together, index); });
       for (const unsigned word : cores.words) EXPECT_EQ(word, kUsual | flush) << slots;
       for (const unsigned word : together.words) EXPECT_EQ(word, kUsual | flush) << slots;
     }

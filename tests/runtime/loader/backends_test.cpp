@@ -54,9 +54,9 @@ std::string firstDifference(const Arena& wanted, const Arena& got) {
   return "nowhere";
 }
 
-using Case = std::tuple<Backend, IsaLevel>;
+using BackendCase = std::tuple<Backend, IsaLevel>;
 
-class Backends : public testing::TestWithParam<Case> {
+class Backends : public testing::TestWithParam<BackendCase> {
  protected:
   const Backend backend = std::get<0>(GetParam());
   const IsaLevel level = std::get<1>(GetParam());
@@ -306,8 +306,8 @@ TEST_P(Backends, UnlegalisedProgramsAreRefused) {
 }
 
 // Every backend and level of the architecture this was built for; whether others can be emitted is asked by llvm_backend_test.
-std::vector<Case> casesHere() {
-  std::vector<Case> cases;
+std::vector<BackendCase> casesHere() {
+  std::vector<BackendCase> cases;
   for (const IsaLevel level : kAllIsaLevels) {
     if (architectureOf(level) != architectureOf(runnableIsas().front())) continue;
     if (architectureOf(level) == Architecture::kX86_64) cases.emplace_back(kXbyak, level);

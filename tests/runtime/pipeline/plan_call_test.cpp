@@ -22,7 +22,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr PassMask kAll{true, true, true, true};
+constexpr PassMask kAllPasses{true, true, true, true};
 
 Options twoThreads(std::int64_t memLimit = 0) {
   Options options;
@@ -41,7 +41,7 @@ Problem randomFormatted(std::mt19937_64& random) {
 VerifyOutcome verified(Session& session, const Problem& p, std::uint64_t seed = 1) {
   VerifyRequest request;
   request.problem = p;
-  request.passes = kAll;
+  request.passes = kAllPasses;
   request.threads = {1, 2};
   request.seed = seed;
   return verifyProblem(session, request);
@@ -55,7 +55,7 @@ TEST(PlanCall, ConvertsWhatTwoPassesReadAndOneConversionServes) {
   p.dtype = DType::kF16;
   p.layout = Layout::kNcdhw;
   const Machine machine = hostMachine(avx512Isa(), 2, 32 << 10, 1 << 20, 32 << 20);
-  const auto call = planCall({p, kAll, {}, WeightsUse::kEachRun}, machine, twoThreads());
+  const auto call = planCall({p, kAllPasses, {}, WeightsUse::kEachRun}, machine, twoThreads());
   ASSERT_TRUE(call.ok()) << call.error().message;
   EXPECT_THAT(call->converted, testing::ElementsAre(TensorId::kDy, TensorId::kX));
   for (const TensorId t : call->converted) EXPECT_EQ(formatOf(call->problem, t).dtype, DType::kF32);
@@ -74,8 +74,8 @@ TEST(PlanCall, ReportsWhatRunsAndAllOfItIsRight) {
   int called = 0;
   for (int i = 0; i < 150; ++i) {
     const Problem p = randomFormatted(random);
-    const auto call = session.planCall({p, kAll, {}, WeightsUse::kEachRun});
-    const auto compiled = session.compile(p, kAll);
+    const auto call = session.planCall({p, kAllPasses, {}, WeightsUse::kEachRun});
+    const auto compiled = session.compile(p, kAllPasses);
     ASSERT_EQ(call.ok(), compiled.ok());
     if (!call.ok()) continue;
     ++called;
@@ -95,12 +95,12 @@ TEST(PlanCall, KeepsWeightsAsTheyArePacked) {
   Problem p = squareProblem(1, 128, 128, 4);
   p.dtype = DType::kF16;
   Session session(twoThreads());
-  const auto call = session.planCall({p, kAll, {}, WeightsUse::kKept});
+  const auto call = session.planCall({p, kAllPasses, {}, WeightsUse::kKept});
   ASSERT_TRUE(call.ok()) << call.error().message;
   EXPECT_EQ(std::count(call->converted.begin(), call->converted.end(), TensorId::kW), 0);
   VerifyRequest request;
   request.problem = p;
-  request.passes = kAll;
+  request.passes = kAllPasses;
   request.weights = WeightsUse::kKept;
   const VerifyOutcome outcome = verifyProblem(session, request);
   EXPECT_EQ(outcome.verdict, VerifyOutcome::Verdict::kPassed) << outcome.message;
@@ -111,15 +111,15 @@ TEST(PlanCall, ALimitOfWorkspaceHoldsOrSaysWhatIsNeeded) {
   int fit = 0, other = 0, refused = 0;
   for (int i = 0; i < 60; ++i) {
     const Problem p = randomFormatted(random);
-    const auto free = Session(twoThreads()).planCall({p, kAll, {}, WeightsUse::kEachRun});
+    const auto free = Session(twoThreads()).planCall({p, kAllPasses, {}, WeightsUse::kEachRun});
     if (!free.ok() || free->workspaceBytes == 0) continue;
     const auto most = static_cast<std::int64_t>(free->workspaceBytes);
-    const auto roomy = Session(twoThreads(most)).planCall({p, kAll, {}, WeightsUse::kEachRun});
+    const auto roomy = Session(twoThreads(most)).planCall({p, kAllPasses, {}, WeightsUse::kEachRun});
     ASSERT_TRUE(roomy.ok()) << roomy.error().message;
     EXPECT_LE(roomy->workspaceBytes, free->workspaceBytes);
     const std::int64_t limit = std::max<std::int64_t>(1, most * (1 + static_cast<std::int64_t>(random() % 9)) / 10);
     Session session(twoThreads(limit));
-    const auto compiled = session.compile(p, kAll);
+    const auto compiled = session.compile(p, kAllPasses);
     if (!compiled.ok()) {
       ++refused;
       EXPECT_EQ(compiled.error().code, ErrorCode::kLimitExceeded);

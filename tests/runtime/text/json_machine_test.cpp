@@ -26,7 +26,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return at == std::string::npos ? text : text.replace(at, from.size(), to);
 }
 
-std::string refusal(const std::string& text) {
+std::string machineRefusal(const std::string& text) {
   const auto machine = machineFromJson(text);
   EXPECT_FALSE(machine.ok());
   return machine.ok() ? "" : machine.error().message;
@@ -49,7 +49,7 @@ TEST(JsonMachine, MissingUnknownAndMistypedKeysAreAllReported) {
   text = replaced(text, "\"ddr_read\":16.0", "\"ddr\":16.0");
   text = replaced(text, "\"type\":\"f32\"", "\"type\":\"f64\"");
   text = replaced(text, "\"stride_d\"", "\"stride_depth\"");
-  EXPECT_THAT(refusal(text),
+  EXPECT_THAT(machineRefusal(text),
               AllOf(HasSubstr("'l1_bytes' is missing"), HasSubstr("'l1_byte' is not a key"),
                     ContainsRegex("'mhz' = .* must be a number"), ContainsRegex("'fixpipe' = .* must be true or false"),
                     HasSubstr("rates: 'ddr_read' is missing"), HasSubstr("rates: 'ddr' is not a key"),
@@ -62,21 +62,21 @@ TEST(JsonMachine, ValuesAreCheckedToo) {
   text = replaced(text, "\"cores\":2", "\"cores\":0");
   text = replaced(text, "\"l0c_bytes\":8192", "\"l0c_bytes\":3");
   text = replaced(text, "\"cycles\":1.0", "\"cycles\":0");
-  EXPECT_THAT(refusal(text), AllOf(HasSubstr("cores = 0 must be 1 to 4096"), HasSubstr("l0c_bytes = 3"),
-                                   HasSubstr("cubes.f16.cycles")));
-  EXPECT_THAT(refusal(replaced(machineToJson(toyMachine()), "machine/1", "machine/2")), HasSubstr("'schema'"));
-  EXPECT_THAT(refusal(replaced(machineToJson(toyMachine()), "\"cores\":2", "\"cores\":9223372036854775807")),
+  EXPECT_THAT(machineRefusal(text), AllOf(HasSubstr("cores = 0 must be 1 to 4096"), HasSubstr("l0c_bytes = 3"),
+                                          HasSubstr("cubes.f16.cycles")));
+  EXPECT_THAT(machineRefusal(replaced(machineToJson(toyMachine()), "machine/1", "machine/2")), HasSubstr("'schema'"));
+  EXPECT_THAT(machineRefusal(replaced(machineToJson(toyMachine()), "\"cores\":2", "\"cores\":9223372036854775807")),
               HasSubstr("cores = 9223372036854775807 must be a whole number from -2^31 to 2^31 - 1"));
-  EXPECT_THAT(refusal(replaced(machineToJson(toyMachine()), "\"cores\":2", "\"cores\":-5")),
+  EXPECT_THAT(machineRefusal(replaced(machineToJson(toyMachine()), "\"cores\":2", "\"cores\":-5")),
               HasSubstr("cores = -5 must be 1 to 4096"));
 }
 
 TEST(JsonMachine, WhatIsNoMachineIsRefused) {
   for (const char* text : {"", "7", "[]", "{", "{}", "{\"cubes\": 3, \"rates\": []}"})
-    EXPECT_NE(refusal(text), "") << text;
-  EXPECT_THAT(refusal("{\"cubes\": 3, \"rates\": []}"),
+    EXPECT_NE(machineRefusal(text), "") << text;
+  EXPECT_THAT(machineRefusal("{\"cubes\": 3, \"rates\": []}"),
               AllOf(HasSubstr("'cubes' = 3 must be a list"), HasSubstr("'rates' = [] must be an object")));
-  EXPECT_THAT(refusal("{\"cubes\": [3]}"), HasSubstr("'cubes' must list objects"));
+  EXPECT_THAT(machineRefusal("{\"cubes\": [3]}"), HasSubstr("'cubes' must list objects"));
 }
 
 TEST(JsonMachine, NamesAndFilesAreTold) {

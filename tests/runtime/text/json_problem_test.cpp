@@ -22,7 +22,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::string refusal(const std::string& text) {
+std::string problemRefusal(const std::string& text) {
   const auto p = problemFromJson(text);
   return p.ok() ? "" : p.error().message;
 }
@@ -74,8 +74,8 @@ TEST(JsonProblem, MaySayTypesAndLayouts) {
   EXPECT_EQ(formatOf(*p, TensorId::kDw).dtype, DType::kF32);
   EXPECT_EQ(formatOf(*p, TensorId::kX).layout, Layout::kNcdhw);
   EXPECT_EQ(formatOf(*p, TensorId::kY).layout, Layout::kNdhwc);
-  EXPECT_THAT(refusal(with(R"("dtype": "f8")")), HasSubstr("unknown dtype 'f8'"));
-  EXPECT_THAT(refusal(with(R"("layout": "zigzag")")), HasSubstr("unknown layout 'zigzag'"));
+  EXPECT_THAT(problemRefusal(with(R"("dtype": "f8")")), HasSubstr("unknown dtype 'f8'"));
+  EXPECT_THAT(problemRefusal(with(R"("layout": "zigzag")")), HasSubstr("unknown layout 'zigzag'"));
 }
 
 TEST(JsonProblem, SuitesWeShipAreLegal) {
@@ -93,25 +93,26 @@ TEST(JsonProblem, SuitesWeShipAreLegal) {
 }
 
 TEST(JsonProblem, RefusalsNameTheKeys) {
-  ASSERT_EQ(refusal(kGood), "");
-  EXPECT_THAT(refusal("[1, 2]"), HasSubstr("not a JSON object"));
-  EXPECT_THAT(refusal("{\"name\": "), HasSubstr("not a JSON object"));
-  EXPECT_THAT(refusal("{}"), testing::AllOf(HasSubstr("'n' is missing"), HasSubstr("'ci' is missing"),
-                                            HasSubstr("'input' is missing")));
+  ASSERT_EQ(problemRefusal(kGood), "");
+  EXPECT_THAT(problemRefusal("[1, 2]"), HasSubstr("not a JSON object"));
+  EXPECT_THAT(problemRefusal("{\"name\": "), HasSubstr("not a JSON object"));
+  EXPECT_THAT(problemRefusal("{}"), testing::AllOf(HasSubstr("'n' is missing"), HasSubstr("'ci' is missing"),
+                                                   HasSubstr("'input' is missing")));
   const auto with = [](const std::string& from, const std::string& to) {
     std::string text = kGood;
     return text.replace(text.find(from), from.size(), to);
   };
-  EXPECT_THAT(refusal(with("\"groups\"", "\"group\"")), HasSubstr("'group' is not a key"));
-  EXPECT_THAT(refusal(with("\"groups\"", "\"ci\"")), HasSubstr("has the key 'ci' twice"));
-  EXPECT_THAT(refusal(with("\"ci\": 4", "\"ci\": 4.5")),
+  EXPECT_THAT(problemRefusal(with("\"groups\"", "\"group\"")), HasSubstr("'group' is not a key"));
+  EXPECT_THAT(problemRefusal(with("\"groups\"", "\"ci\"")), HasSubstr("has the key 'ci' twice"));
+  EXPECT_THAT(problemRefusal(with("\"ci\": 4", "\"ci\": 4.5")),
               HasSubstr("'ci' = 4.5 must be a whole number from -2^63 to 2^63 - 1"));
-  EXPECT_THAT(refusal(with("\"ci\": 4", "\"ci\": \"4\"")), HasSubstr("'ci'"));
-  EXPECT_THAT(refusal(with("\"ci\": 4", "\"ci\": 18446744073709551615")),
+  EXPECT_THAT(problemRefusal(with("\"ci\": 4", "\"ci\": \"4\"")), HasSubstr("'ci'"));
+  EXPECT_THAT(problemRefusal(with("\"ci\": 4", "\"ci\": 18446744073709551615")),
               HasSubstr("'ci' = 18446744073709551615 must be a whole number from -2^63"));
-  EXPECT_THAT(refusal(with("[1, 3, 3]", "[3, 3]")), HasSubstr("'kernel' = [3,3] must be [d, h, w]"));
-  EXPECT_THAT(refusal(with("[0, 0, 1, 1, 1, 1]", "[1, 1]")), HasSubstr("'pad' = [1,1] must be"));
-  EXPECT_THAT(refusal(with("\"rank\": 2", "\"transposed\": 1")), HasSubstr("'transposed' = 1 must be true or false"));
+  EXPECT_THAT(problemRefusal(with("[1, 3, 3]", "[3, 3]")), HasSubstr("'kernel' = [3,3] must be [d, h, w]"));
+  EXPECT_THAT(problemRefusal(with("[0, 0, 1, 1, 1, 1]", "[1, 1]")), HasSubstr("'pad' = [1,1] must be"));
+  EXPECT_THAT(problemRefusal(with("\"rank\": 2", "\"transposed\": 1")),
+              HasSubstr("'transposed' = 1 must be true or false"));
 }
 
 // Those that a double cannot hold end the parser itself; those that 64 bits cannot are read as doubles.
@@ -121,7 +122,7 @@ TEST(JsonProblem, NumbersOutOfRangeAreNamedWithKeyAndRange) {
     return text.replace(text.find(from), from.size(), to);
   };
   const auto huge = [&](const std::string& from, const std::string& to, const std::string& said) {
-    EXPECT_THAT(refusal(with(from, to)),
+    EXPECT_THAT(problemRefusal(with(from, to)),
                 testing::AllOf(HasSubstr(said), HasSubstr("2^63 - 1"), testing::Not(HasSubstr("not a JSON object"))));
   };
   huge("\"ci\": 4", "\"ci\": 1e999", "'ci' = 1e999 is out of range");
@@ -130,9 +131,10 @@ TEST(JsonProblem, NumbersOutOfRangeAreNamedWithKeyAndRange) {
   huge("\"ci\": 4", "\"more\": {\"deep\": [1]}, \"ci\": 1e999", "'ci' = 1e999 is out of range");
   huge("\"ci\": 4", "\"ci\": 99999999999999999999", "'ci' = 1e+20 must be a whole number from -2^63");
   huge("\"ci\": 4", "\"ci\": 9223372036854775808", "'ci' = 9223372036854775808 must be a whole number from -2^63");
-  EXPECT_THAT(refusal("1e999"), HasSubstr("the problem: 1e999 is out of range"));
-  EXPECT_THAT(refusal(with("\"ci\": 4", "\"ci\": 1e999,")), HasSubstr("1e999"));
-  EXPECT_THAT(refusal(with("\"rank\": 2", "\"rank\": 4294967297")), HasSubstr("'rank' = 4294967297 must be 1, 2 or 3"));
+  EXPECT_THAT(problemRefusal("1e999"), HasSubstr("the problem: 1e999 is out of range"));
+  EXPECT_THAT(problemRefusal(with("\"ci\": 4", "\"ci\": 1e999,")), HasSubstr("1e999"));
+  EXPECT_THAT(problemRefusal(with("\"rank\": 2", "\"rank\": 4294967297")),
+              HasSubstr("'rank' = 4294967297 must be 1, 2 or 3"));
   const auto rank = problemFromJson(with("\"rank\": 2", "\"rank\": 1000"));
   ASSERT_TRUE(rank.ok());
   EXPECT_THAT(checkProblem(*rank).error().message, HasSubstr("rank = 1000")) << "the number that was written";

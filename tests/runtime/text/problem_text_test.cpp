@@ -24,7 +24,7 @@ ProblemFlags flags(const char* input, const char* weight) {
   return f;
 }
 
-std::string refusal(const ProblemFlags& f) {
+std::string flagsRefusal(const ProblemFlags& f) {
   const auto p = parseProblemFlags(f);
   return p.ok() ? "" : p.error().message;
 }
@@ -78,20 +78,20 @@ TEST(ProblemFlags, TransposedWeightsAreInputChannelsFirst) {
 }
 
 TEST(ProblemFlags, RefusalsNameEveryFlagThatIsWrong) {
-  EXPECT_THAT(refusal(flags("", "")),
+  EXPECT_THAT(flagsRefusal(flags("", "")),
               testing::AllOf(HasSubstr("--input is missing"), HasSubstr("--weight is missing")));
-  EXPECT_THAT(refusal(flags("1,2", "3,4")), HasSubstr("--input = 1,2 has 2 values"));
-  EXPECT_THAT(refusal(flags("1,2,3", "3,2,1,1")), HasSubstr("must have the same rank"));
-  EXPECT_THAT(refusal(flags("1,2,x", "3,2,1")), HasSubstr("--input = '1,2,x'"));
-  EXPECT_THAT(refusal(flags("1,2,3,", "3,2,1,1")), HasSubstr("--input"));
-  EXPECT_THAT(refusal(flags("1,2,9223372036854775808", "3,2,1")), HasSubstr("2^63 - 1"));
-  EXPECT_THAT(refusal(flags("1,5,3", "4,2,1")), HasSubstr("is not --input's 5"));
+  EXPECT_THAT(flagsRefusal(flags("1,2", "3,4")), HasSubstr("--input = 1,2 has 2 values"));
+  EXPECT_THAT(flagsRefusal(flags("1,2,3", "3,2,1,1")), HasSubstr("must have the same rank"));
+  EXPECT_THAT(flagsRefusal(flags("1,2,x", "3,2,1")), HasSubstr("--input = '1,2,x'"));
+  EXPECT_THAT(flagsRefusal(flags("1,2,3,", "3,2,1,1")), HasSubstr("--input"));
+  EXPECT_THAT(flagsRefusal(flags("1,2,9223372036854775808", "3,2,1")), HasSubstr("2^63 - 1"));
+  EXPECT_THAT(flagsRefusal(flags("1,5,3", "4,2,1")), HasSubstr("is not --input's 5"));
   ProblemFlags f = flags("1,4,8,8", "4,4,3,3");
   f.stride = "1,1,1";
   f.padding = "1,1,1";
   f.dilation = "a";
   f.outputPadding = "1";
-  EXPECT_THAT(refusal(f),
+  EXPECT_THAT(flagsRefusal(f),
               testing::AllOf(HasSubstr("--stride = 1,1,1 has 3 values"), HasSubstr("--padding = 1,1,1 has 3 values"),
                              HasSubstr("--dilation = 'a'"), HasSubstr("--output-padding needs --transposed")));
   f = flags("1,4,8,8", "4,4,3,3");
@@ -99,12 +99,12 @@ TEST(ProblemFlags, RefusalsNameEveryFlagThatIsWrong) {
   f.stride = "0,-1";
   f.dilation = "0";
   f.padding = "1,2,3";
-  EXPECT_THAT(refusal(f), testing::AllOf(HasSubstr("--padding = 1,2,3"), HasSubstr("groups = 0"),
-                                         HasSubstr("stride.h = 0 must be at least 1"), HasSubstr("stride.w = -1"),
-                                         HasSubstr("dilation.h = 0")));
+  EXPECT_THAT(flagsRefusal(f), testing::AllOf(HasSubstr("--padding = 1,2,3"), HasSubstr("groups = 0"),
+                                              HasSubstr("stride.h = 0 must be at least 1"), HasSubstr("stride.w = -1"),
+                                              HasSubstr("dilation.h = 0")));
   f = flags("1,5,8", "4,4,3");
   f.groups = 3;
-  EXPECT_THAT(refusal(f),
+  EXPECT_THAT(flagsRefusal(f),
               testing::AllOf(HasSubstr("is not --input's 5"), HasSubstr("cin = 5 is not divisible by groups = 3"),
                              HasSubstr("cout = 4 is not divisible by groups = 3")));
 }

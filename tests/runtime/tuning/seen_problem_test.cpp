@@ -16,7 +16,7 @@
 namespace cubejit {
 namespace {
 
-Problem randomFormatted(std::mt19937_64& random) {
+Problem randomWithPostOps(std::mt19937_64& random) {
   Problem p = randomProblem(random);
   randomFormats(random, p, true, true);
   randomPostOps(random, p);
@@ -35,7 +35,7 @@ Problem spelledOut(const Problem& p) {
 TEST(SeenProblem, IsOneHoweverItIsSpelled) {
   std::mt19937_64 random(1);
   for (int i = 0; i < 500; ++i) {
-    const Problem p = randomFormatted(random);
+    const Problem p = randomWithPostOps(random);
     for (const Pass pass : kPasses) {
       const Problem seen = seenProblem(p, pass);
       EXPECT_EQ(problemIdentity(seenProblem(spelledOut(p), pass)), problemIdentity(seen));
@@ -47,7 +47,7 @@ TEST(SeenProblem, IsOneHoweverItIsSpelled) {
 TEST(SeenProblem, KeepsWhatTheRunTouchesAndNothingElse) {
   std::mt19937_64 random(2);
   for (int i = 0; i < 500; ++i) {
-    const Problem p = randomFormatted(random);
+    const Problem p = randomWithPostOps(random);
     for (const Pass pass : kPasses) {
       const Problem seen = seenProblem(p, pass);
       for (const TensorId t : kTensorIds) {

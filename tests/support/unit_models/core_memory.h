@@ -14,6 +14,9 @@
 
 namespace cubejit {
 
+/// A fractal: rows, bytes of one (a run of c0 elements), bytes of all.
+inline constexpr std::int64_t kFractalRows = 16, kRun = 32, kFractalBytes = kFractalRows * kRun;
+
 class CoreMemory {
  public:
   explicit CoreMemory(const Buffers& sizes)

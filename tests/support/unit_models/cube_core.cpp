@@ -14,8 +14,6 @@
 namespace cubejit {
 namespace {
 
-Error refuse(const std::string& rule) { return Error{ErrorCode::kInvalidProblem, Stage::kRun, rule}; }
-
 struct Destination {
   CoreBuffer buffer;
   std::int64_t begin, bytes;
@@ -85,7 +83,8 @@ Status CubeCore::begin(const CubeJob& job, const GlobalOperands& operands, const
   State& s = *state_;
   s.job = nullptr;
   s.block = CubeBlock{};
-  if (const auto broken = taskRules(job, task); !broken.empty()) return s.located(refuse(inLines(broken)));
+  if (const auto broken = taskRules(job, task); !broken.empty())
+    return s.located(invalidInput(inLines(broken), Stage::kRun));
   if (const Status filled = fillTables(job, operands, task, s.tables); !filled.ok()) return s.located(filled.error());
   s.job = &job;
   s.task = task;
@@ -95,7 +94,7 @@ Status CubeCore::begin(const CubeJob& job, const GlobalOperands& operands, const
 
 Result<bool> CubeCore::iterate() {
   State& s = *state_;
-  if (s.job == nullptr) return s.located(refuse("no task has begun; begin one before iterating"));
+  if (s.job == nullptr) return s.located(invalidInput("no task has begun; begin one before iterating", Stage::kRun));
   if (!s.stream.next(s.block, s.program)) {
     s.block = CubeBlock{};
     return false;
@@ -116,7 +115,8 @@ float CubeCore::sum(std::int64_t m, std::int64_t n) const {
 
 Status CubeCore::write(const BlockTarget& target) {
   State& s = *state_;
-  if (s.job == nullptr || s.block.m == 0) return s.located(refuse("there is no block; iterate before writing"));
+  if (s.job == nullptr || s.block.m == 0)
+    return s.located(invalidInput("there is no block; iterate before writing", Stage::kRun));
   if (!s.block.computed && target.add && !target.fresh) return Unit{};
   const Status moved =
       moveOut(*s.job, s.task, s.block, target, [&](std::int64_t m, std::int64_t n) { return sum(m, n); });

@@ -10,8 +10,6 @@
 namespace cubejit {
 namespace {
 
-constexpr std::int64_t kRun = 32, kFractalBytes = 512, kFractalRows = 16;
-
 // Where rows of fractals lie: row x (m or n) of the k block k1.
 struct L0Place {
   std::byte* base;

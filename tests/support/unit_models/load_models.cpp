@@ -9,8 +9,6 @@
 namespace cubejit {
 namespace {
 
-constexpr std::int64_t kRun = 32;
-
 // c0 channels of one block at an address of memory; channels that do not exist are zero.
 void copyRun(std::byte* to, const ActivationTable& t, std::int64_t block, std::int64_t rest, const CubeWork& w) {
   std::memset(to, 0, kRun);

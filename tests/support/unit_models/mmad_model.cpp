@@ -11,7 +11,7 @@
 namespace cubejit {
 namespace {
 
-constexpr std::int64_t kFractalBytes = 512, kSide = 16;
+constexpr std::int64_t kSide = kFractalRows;
 
 // One fractal of 16 x c0 operands as the cube sees them.
 using Fractal = std::array<float, kSide * kSide>;

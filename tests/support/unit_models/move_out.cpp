@@ -14,8 +14,6 @@
 namespace cubejit {
 namespace {
 
-Error refuse(const std::string& rule) { return Error{ErrorCode::kInvalidProblem, Stage::kRun, rule}; }
-
 // Where the elements of a block go: element offset = row[m] + column[n], unless either is kMissing or the pair is no pair.
 struct BlockPlaces {
   std::vector<std::int64_t> row, column;
@@ -76,16 +74,19 @@ Status moveOut(const CubeJob& job, const CoreTask& task, const CubeBlock& block,
   const bool dx = job.work.pass == Pass::kDx;
   const char* name = dx ? "dx" : "dw";
   const std::int64_t e = byteSize(view.type);
-  if (view.data == nullptr) return refuse(std::string(name) + " is null; give it before a block is written");
+  if (view.data == nullptr)
+    return invalidInput(std::string(name) + " is null; give it before a block is written", Stage::kRun);
   if (target.add && e != 4)
-    return refuse(std::string(name) + " is " + toString(view.type) + "; blocks are added to f32 only");
+    return invalidInput(std::string(name) + " is " + toString(view.type) + "; blocks are added to f32 only",
+                        Stage::kRun);
   const BlockPlaces places = (dx ? placesOfDx : placesOfDw)(job, task, block, view.map);
   const std::int64_t row = *std::max_element(places.row.begin(), places.row.end()),
                      column = *std::max_element(places.column.begin(), places.column.end());
   const std::int64_t needed = row == kMissing || column == kMissing ? 0 : (row + column + 1) * e;
   if (view.bytes >= 0 && needed > view.bytes)
-    return refuse(std::string(name) + " needs " + std::to_string(needed) + " bytes for this block, but has " +
-                  std::to_string(view.bytes) + "; the block is outside the tensor");
+    return invalidInput(std::string(name) + " needs " + std::to_string(needed) + " bytes for this block, but has " +
+                            std::to_string(view.bytes) + "; the block is outside the tensor",
+                        Stage::kRun);
   for (std::int64_t m = 0; m < block.m; ++m) {
     for (std::int64_t n = 0; n < block.n; ++n) {
       const auto r = static_cast<std::size_t>(m), c = static_cast<std::size_t>(n);

@@ -26,11 +26,10 @@ std::string tooShort(const char* name, std::int64_t needed, std::int64_t have) {
 
 Status checkView(const char* name, const GlobalView& view, DType type) {
   if (view.data == nullptr)
-    return Error{ErrorCode::kInvalidProblem, Stage::kRun,
-                 std::string(name) + " is null; set it before the task begins"};
+    return invalidInput(std::string(name) + " is null; set it before the task begins", Stage::kRun);
   if (view.type == type || (isHf32(type) && byteSize(view.type) == 4)) return Unit{};
-  return Error{ErrorCode::kInvalidProblem, Stage::kRun,
-               std::string(name) + " is " + toString(view.type) + " but the tiling multiplies " + toString(type)};
+  return invalidInput(std::string(name) + " is " + toString(view.type) + " but the tiling multiplies " + toString(type),
+                      Stage::kRun);
 }
 
 Status fillActivation(const char* name, const CubeJob& job, const GlobalView& view, bool big, std::int64_t blocks,
@@ -47,8 +46,7 @@ Status fillActivation(const char* name, const CubeJob& job, const GlobalView& vi
   const std::int64_t last = largest(table.channel) + largest(table.depth) + largest(table.row) + largest(table.column);
   const std::int64_t needed = (last + 1) * byteSize(view.type);
   table.channel.resize(static_cast<std::size_t>(blocks * c0), kMissing);
-  if (view.bytes >= 0 && needed > view.bytes)
-    return Error{ErrorCode::kInvalidProblem, Stage::kRun, tooShort(name, needed, view.bytes)};
+  if (view.bytes >= 0 && needed > view.bytes) return invalidInput(tooShort(name, needed, view.bytes), Stage::kRun);
   return Unit{};
 }
 
@@ -70,8 +68,7 @@ Status fillWeights(const CubeJob& job, const GlobalView& view, const CoreTask& t
   const std::int64_t needed =
       (largest(table.outer) + largest(table.inner) + largest(table.depth) + largest(table.tap) + 1) *
       byteSize(view.type);
-  if (view.bytes >= 0 && needed > view.bytes)
-    return Error{ErrorCode::kInvalidProblem, Stage::kRun, tooShort("w", needed, view.bytes)};
+  if (view.bytes >= 0 && needed > view.bytes) return invalidInput(tooShort("w", needed, view.bytes), Stage::kRun);
   return Unit{};
 }
 

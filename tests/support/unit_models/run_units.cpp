@@ -25,8 +25,6 @@ GlobalView viewOf(const Problem& p, TensorId t, const void* data) {
   return {static_cast<std::byte*>(const_cast<void*>(data)), formatBytes(p, t), formatOf(p, t).dtype, indexMap(p, t)};
 }
 
-Error broken(const std::string& message) { return Error{ErrorCode::kInvalidProblem, Stage::kRun, message}; }
-
 // The units as plain loops: what a chip means.
 class UnitModels {
  public:
@@ -47,7 +45,7 @@ class UnitModels {
     const Pass g = solvedAs(plan_.pass);
     const Tensors tensors = plan_.pass == Pass::kY ? adjointTensors(given) : given;
     const void* result = g == Pass::kDx ? tensors.dx : g == Pass::kDw ? tensors.dw : tensors.db;
-    if (result == nullptr) return broken(std::string(toString(plan_.pass)) + " is null");
+    if (result == nullptr) return invalidInput(std::string(toString(plan_.pass)) + " is null", Stage::kRun);
     return g == Pass::kDb ? sumBias(tensors) : multiply(tensors);
   }
 
@@ -56,7 +54,7 @@ class UnitModels {
 
   // In the order n, d, h, w, in f32.
   Status sumBias(const Tensors& tensors) const {
-    if (tensors.dy == nullptr) return broken("dy is null");
+    if (tensors.dy == nullptr) return invalidInput("dy is null", Stage::kRun);
     const GlobalView dy = viewOf(problem_, TensorId::kDy, tensors.dy), db = viewOf(problem_, TensorId::kDb, tensors.db);
     const Dhw& out = problem_.out;
     for (std::int64_t c = 0; c < problem_.cout; ++c) {

@@ -20,15 +20,16 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-using Pass = InputGradient<half>;
+using HalfGradient = InputGradient<half>;
 
 static_assert(std::is_same_v<InputGradient<bfloat16_t>::SrcT, bfloat16_t>);
 static_assert(std::is_same_v<InputGradient<half, ConvFormat::NCDHW, float>::DstT, float>);
-static_assert(std::is_same_v<Pass::L0cT, float>);
-static_assert(Pass::conv3dConfig.loadB2Condition == ConvBackpropApi::B2Condition::BASEK_GE_HKWK &&
-              !Pass::conv3dConfig.enableKernelSplit);
+static_assert(std::is_same_v<HalfGradient::L0cT, float>);
+static_assert(HalfGradient::conv3dConfig.loadB2Condition == ConvBackpropApi::B2Condition::BASEK_GE_HKWK &&
+              !HalfGradient::conv3dConfig.enableKernelSplit);
 static_assert(ConvBackpropApi::Conv3dConfig{}.loadB2Condition == ConvBackpropApi::B2Condition::BASEK_LT_HKWK);
-static_assert(Pass::Config::formatA == ConvFormat::FRACTAL_Z_3D && Pass::Config::formatB == ConvFormat::ND);
+static_assert(HalfGradient::Config::formatA == ConvFormat::FRACTAL_Z_3D &&
+              HalfGradient::Config::formatB == ConvFormat::ND);
 static_assert(std::is_same_v<ConvBackpropApi::GetDstType<int8_t>::Type, int32_t> &&
               std::is_same_v<ConvBackpropApi::GetDstType<bfloat16_t>::Type, float> &&
               std::is_same_v<ConvBackpropApi::GetDstType<int16_t>::Type, int16_t>);
@@ -52,7 +53,7 @@ TEST(InputGradient, BlocksComeInIteratesOrderWithTailsAndLieWhereTheyShould) {
     std::fill(s.gradInput.begin(), s.gradInput.end(), half(-77.0F));
     std::vector<std::pair<std::int64_t, std::int64_t>> written;  // block m, n
     const std::string wrong = wrongs([&] {
-      Pass g;
+      HalfGradient g;
       s.prepare(g);
       g.SetStartPosition(1, -1);
       std::vector<half> before = s.gradInput;
@@ -92,7 +93,7 @@ TEST(InputGradient, AtomicAddsInSixteenBitsAndFloatResultsAreNotRounded) {
   std::vector<float> wide(s.gradInput.size(), -77.0F);
   std::fill(s.gradInput.begin(), s.gradInput.end(), half(0.5F));
   const std::string wrong = wrongs([&] {
-    Pass adds;
+    HalfGradient adds;
     s.prepare(adds);
     while (adds.Iterate()) adds.GetTensorC(s.output(), 1);
     adds.End();
@@ -117,7 +118,7 @@ TEST(InputGradient, AtomicAddsInSixteenBitsAndFloatResultsAreNotRounded) {
 TEST(InputGradient, SequentialWritesKeepTheBlock) {
   SmallInputGradient s;
   const std::string wrong = wrongs([&] {
-    Pass g;
+    HalfGradient g;
     s.prepare(g);
     EXPECT_TRUE(g.Iterate());
     g.GetTensorC(s.output(), 0, true);
@@ -136,7 +137,7 @@ TEST(InputGradient, AnotherSingleShapeBeginsByIsFirstIter) {
   const auto run = [&](bool says) {
     return wrongs(
         [&] {
-          Pass g;
+          HalfGradient g;
           s.prepare(g);
           for (std::uint32_t depth = 0; depth < 2; ++depth) {
             if (says) g.ctx.isFirstIter_ = true;
@@ -166,7 +167,7 @@ TEST(InputGradient, CallsOutOfOrderAreReportedAndDoNothing) {
     return std::all_of(s.gradInput.begin(), s.gradInput.end(), [](half h) { return static_cast<float>(h) == -77.0F; });
   };
   EXPECT_EQ(wrongs([&] {
-              Pass g;
+              HalfGradient g;
               s.set(g);
               EXPECT_FALSE(g.Iterate());
               g.GetTensorC(s.output());
@@ -179,12 +180,12 @@ TEST(InputGradient, CallsOutOfOrderAreReportedAndDoNothing) {
             "core 0, Conv3DBackpropInput::GetTensorC: GetTensorC before Init: Init comes first");
   EXPECT_TRUE(untouched());
   EXPECT_THAT(wrongs([&] {
-                Pass g;
+                HalfGradient g;
                 s.prepare(g);
               }),
               HasSubstr("End was never called"));
   EXPECT_THAT(wrongs([&] {
-                Pass g;
+                HalfGradient g;
                 g.Init(&s.t());
                 EXPECT_FALSE(g.Iterate());
                 g.End();
@@ -195,7 +196,7 @@ TEST(InputGradient, CallsOutOfOrderAreReportedAndDoNothing) {
                     HasSubstr("End after End"), HasSubstr("Init after End")));
   int blocks = 0;
   EXPECT_THAT(wrongs([&] {
-                Pass g;
+                HalfGradient g;
                 s.prepare(g);
                 while (g.Iterate()) ++blocks;  // without GetTensorC: ends by itself
                 g.End();
@@ -203,7 +204,7 @@ TEST(InputGradient, CallsOutOfOrderAreReportedAndDoNothing) {
               HasSubstr("Iterate while a block waits in L0C"));
   EXPECT_EQ(blocks, 1);
   EXPECT_THAT(wrongs([&] {
-                Pass g;
+                HalfGradient g;
                 s.prepare(g);
                 while (g.Iterate()) {
                   g.GetTensorC(s.output());
@@ -220,9 +221,9 @@ TEST(InputGradient, CallsOutOfOrderAreReportedAndDoNothing) {
 
 TEST(InputGradient, WhatReachesOutsideIsReportedAndDoesNothing) {
   SmallInputGradient s;
-  const auto single = [&](const std::function<void(Pass&)>& change) {
+  const auto single = [&](const std::function<void(HalfGradient&)>& change) {
     return wrongs([&] {
-      Pass g;
+      HalfGradient g;
       s.prepare(g);
       change(g);
       while (g.Iterate()) g.GetTensorC(s.output());
@@ -230,25 +231,25 @@ TEST(InputGradient, WhatReachesOutsideIsReportedAndDoesNothing) {
     });
   };
   EXPECT_EQ(
-      single([&](Pass& g) { g.SetSingleShape(44, s.k() + 1, 33); }),
+      single([&](HalfGradient& g) { g.SetSingleShape(44, s.k() + 1, 33); }),
       "core 0, single shape 1, Conv3DBackpropInput::Iterate: singleShapeM = 44 must be whole rows, a multiple of "
       "wi = 8\n"
       "core 0, single shape 1, Conv3DBackpropInput::Iterate: singleShapeK = 145 must be 1 to cout1G = 1 times dk x "
       "hk x wk x c0 = 144\n"
       "core 0, single shape 1, Conv3DBackpropInput::Iterate: singleShapeN = 33 must be 1 to cin1G x c0 = 32");
-  EXPECT_THAT(single([](Pass& g) { g.SetStartPosition(2, 0); }),
+  EXPECT_THAT(single([](HalfGradient& g) { g.SetStartPosition(2, 0); }),
               AllOf(HasSubstr("curDinStartIdx = 2 must be less than di = 2"),
                     HasSubstr("curHoStartIdx = 0 + backpropPadUp = 1 begins at row 1, and singleShapeM / wi = 16 rows "
                               "must end by row hi = 16")));
-  EXPECT_THAT(single([](Pass& g) { g.SetStartPosition(0, -2); }), HasSubstr("begins at row -1"));
-  EXPECT_THAT(single([&](Pass& g) {
+  EXPECT_THAT(single([](HalfGradient& g) { g.SetStartPosition(0, -2); }), HasSubstr("begins at row -1"));
+  EXPECT_THAT(single([&](HalfGradient& g) {
                 AscendC::GlobalTensor<half> w;
                 w.SetGlobalBuffer(s.weight.data(), s.weight.size());
                 g.SetWeight(w[16]);
               }),
               AllOf(HasSubstr("weight: elements 0 to 4607 from where it begins are read, its memory has 4592"),
                     Not(HasSubstr("gradOutput:"))));
-  EXPECT_THAT(single([&](Pass& g) {
+  EXPECT_THAT(single([&](HalfGradient& g) {
                 AscendC::GlobalTensor<half> dy;
                 dy.SetGlobalBuffer(s.gradOutput.data(), 100);
                 g.SetGradOutput(dy);
@@ -258,13 +259,13 @@ TEST(InputGradient, WhatReachesOutsideIsReportedAndDoesNothing) {
       std::all_of(s.gradInput.begin(), s.gradInput.end(), [](half h) { return static_cast<float>(h) == -77.0F; }));
   s.gradInput.resize(2048 + 1500);  // the second channel block's second half is missing
   s.gradInput.shrink_to_fit();
-  const std::string wrong = single([](Pass&) {});
+  const std::string wrong = single([](HalfGradient&) {});
   EXPECT_THAT(wrong,
               AllOf(HasSubstr("core 0, block m 1 n 1 of single shape 1, Conv3DBackpropInput::GetTensorC: output: "
                               "elements 3072 to 4095 from where it begins are written, its memory has 3548"),
                     Not(HasSubstr("block m 0 n 1"))));
   EXPECT_THAT(wrongs([&] {
-                Pass g;
+                HalfGradient g;
                 s.prepare(g);
                 EXPECT_TRUE(g.Iterate());
                 g.GetTensorC(AscendC::GlobalTensor<half>{});
@@ -280,7 +281,7 @@ TEST(InputGradient, TilingsAreCheckedBeforeAnythingRuns) {
     const auto kept = s.t();
     change();
     const std::string wrong = wrongs([&] {
-      Pass g;
+      HalfGradient g;
       s.prepare(g);
       EXPECT_FALSE(g.Iterate());
       g.GetTensorC(s.output());  // out of order, but what is wrong has been said
@@ -295,7 +296,7 @@ TEST(InputGradient, TilingsAreCheckedBeforeAnythingRuns) {
   EXPECT_THAT(init([&] { s.t().backpropPadUp = 5; }), HasSubstr("backpropPadUp = 5 must be 1"));
   EXPECT_THAT(init([&] { s.t().hf32Flag = 1; }), HasSubstr("hf32Flag = 1 must be 0 for f16"));
   EXPECT_THAT(wrongs([&] {
-                Pass g;
+                HalfGradient g;
                 g.Init(nullptr);
                 g.End();
               }),
@@ -313,7 +314,7 @@ TEST(InputGradient, RunsWithoutALauncher) {
   SmallInputGradient s;
   EXPECT_EQ(AscendC::GetBlockIdx(), 0);
   EXPECT_EQ(AscendC::GetBlockNum(), 1);
-  Pass g;
+  HalfGradient g;
   s.prepare(g);
   int blocks = 0;
   for (; g.Iterate(); ++blocks) g.GetTensorC(s.output());

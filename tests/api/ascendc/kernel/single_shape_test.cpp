@@ -12,7 +12,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-InputTiling inputTiling() {
+InputTiling smallInputTiling() {
   InputTiling t;
   t.batch = 2, t.cin = 20, t.cout = 40, t.cin1 = t.cin1G = 2, t.cout1 = t.cout1G = 3, t.c0 = 16, t.group = 1;
   t.dk = 2, t.hk = 3, t.wk = 3, t.di = 4, t.hi = 9, t.wi = 7, t.dout = 2, t.ho = 5, t.wo = 4;
@@ -23,7 +23,7 @@ InputTiling inputTiling() {
   return t;
 }
 
-FilterTiling filterTiling() {
+FilterTiling smallFilterTiling() {
   FilterTiling t;
   t.batch = 2, t.cin = 20, t.cout = 40, t.cin1G = 2, t.cout1G = 3, t.channelSize = 16, t.group = 1;
   t.dk = 2, t.hk = 3, t.wk = 3, t.di = 4, t.hi = 9, t.wi = 7, t.dout = 2, t.ho = 5, t.wo = 4;
@@ -36,7 +36,7 @@ FilterTiling filterTiling() {
 constexpr std::int64_t kK = 3 * 2 * 9 * 16;
 
 TEST(SingleShape, RulesOfAnInputGradient) {
-  const InputTiling t = inputTiling();
+  const InputTiling t = smallInputTiling();
   EXPECT_THAT(singleShapeRules(t, {9 * 7, kK, 20, 3, -1}), ElementsAre());
   EXPECT_THAT(singleShapeRules(t, {3 * 7, kK / 3, 4, 0, 5}), ElementsAre());
   EXPECT_THAT(singleShapeRules(t, {0, 0, 0, 4, 8}),
@@ -50,7 +50,7 @@ TEST(SingleShape, RulesOfAnInputGradient) {
 }
 
 TEST(SingleShape, RulesOfAFilterGradient) {
-  const FilterTiling t = filterTiling();
+  const FilterTiling t = smallFilterTiling();
   EXPECT_THAT(singleShapeRules(t, {48, 5 * 4 + 3, 32 * 9, 0, 0}), ElementsAre()) << "what fills no row is dropped";
   EXPECT_THAT(singleShapeRules(t, {49, 3, 289, 0, 5}),
               ElementsAre("singleCoreM = 49 must be 1 to cout1G x c0 in whole 16s = 48",
@@ -60,7 +60,7 @@ TEST(SingleShape, RulesOfAFilterGradient) {
 }
 
 TEST(SingleShape, WhatAnInputGradientReads) {
-  const InputTiling t = inputTiling();
+  const InputTiling t = smallInputTiling();
   // Rows 4 and 5: q = 3, 4, and their taps reach 3 to 6: of gradOutput rows 2 and 3. Depth 3 = 1 x 2 + tap 1.
   const PreparedShape s = workOf(t, {2 * 7, kK / 3, 16, 3, 3});
   EXPECT_EQ(s.task.start.m, 4 * 7);
@@ -78,7 +78,7 @@ TEST(SingleShape, WhatAnInputGradientReads) {
 }
 
 TEST(SingleShape, WhatAFilterGradientReads) {
-  const FilterTiling t = filterTiling();
+  const FilterTiling t = smallFilterTiling();
   const PreparedShape s = workOf(t, {32, 2 * 4 + 1, 17 * 9, 0, 1});  // rows 1 and 2 of gradOutput, 1 to 5 of the input
   EXPECT_EQ(s.task.start.k, 4);
   EXPECT_EQ(s.task.extent, (Mkn{32, 8, 2 * 16 * 9}));
@@ -90,7 +90,7 @@ TEST(SingleShape, WhatAFilterGradientReads) {
 }
 
 TEST(SingleShape, PlacesOfBlocksAreTheDocumentedOnes) {
-  const InputTiling t = inputTiling();
+  const InputTiling t = smallInputTiling();
   const SingleShape s{9 * 7, kK, 20, 3, -1};
   CubeBlock b{1, 1, 32, 16, 31, 16, true};  // mIdx 1, nIdx 1
   const Placement blocked = placeOf(t, s, b, Layout::kNdc1hwc0, 0);
@@ -106,7 +106,7 @@ TEST(SingleShape, PlacesOfBlocksAreTheDocumentedOnes) {
   EXPECT_EQ(placeOf(t, s, b, Layout::kNcdhw, 16).columns, 0);
   EXPECT_EQ(plain.last(), plain.at(30, 3));
 
-  const FilterTiling f = filterTiling();
+  const FilterTiling f = smallFilterTiling();
   b = CubeBlock{1, 2, 32, 96, 16, 48, true};
   EXPECT_EQ(placeOf(f, b, false).first, 2 * 48 * 48 + 1 * 32 * 16);
   EXPECT_EQ(placeOf(f, b, false).at(3, 17), placeOf(f, b, false).first + 48 * 16 + 3 * 16 + 1);
@@ -115,7 +115,7 @@ TEST(SingleShape, PlacesOfBlocksAreTheDocumentedOnes) {
 }
 
 TEST(SingleShape, BlocksWithoutRowsAreSkippedWhereTheFlagSaysSo) {
-  InputTiling t = inputTiling();
+  InputTiling t = smallInputTiling();
   t.hk = 1, t.strideH = 3, t.ho = 3, t.backpropPadUp = 0, t.padUp = t.padDown = 0;
   const SingleShape s{9 * 7, kK, 20, 0, 0};
   CubeBlock b;
@@ -129,18 +129,19 @@ TEST(SingleShape, BlocksWithoutRowsAreSkippedWhereTheFlagSaysSo) {
 
 TEST(SingleShape, TheCoresProblemHasTheChannelsOfTheSingleShape) {
   const GradientTypes types{Pass::kDx, DType::kBf16, DType::kBf16, Layout::kNdc1hwc0};
-  const Problem p = problemOf(inputTiling(), types, {63, kK / 3, 4, 0, -1});
+  const Problem p = problemOf(smallInputTiling(), types, {63, kK / 3, 4, 0, -1});
   EXPECT_EQ(p.cin, 16);
   EXPECT_EQ(p.cout, 16);
   EXPECT_EQ(p.dtype, DType::kBf16);
   GradientTypes plain = types;
   plain.resultLayout = Layout::kNcdhw;
-  EXPECT_EQ(problemOf(inputTiling(), plain, {63, kK, 32, 0, -1}).cin, 20);
-  EXPECT_EQ(mapOf(inputTiling(), types, TensorId::kDy).at({0, 17, 1, 2, 3}), (((1 * 3 + 1) * 5 + 2) * 4 + 3) * 16 + 1);
-  EXPECT_EQ(mapOf(inputTiling(), types, TensorId::kW).at({17, 18, 1, 2, 0}),
+  EXPECT_EQ(problemOf(smallInputTiling(), plain, {63, kK, 32, 0, -1}).cin, 20);
+  EXPECT_EQ(mapOf(smallInputTiling(), types, TensorId::kDy).at({0, 17, 1, 2, 3}),
+            (((1 * 3 + 1) * 5 + 2) * 4 + 3) * 16 + 1);
+  EXPECT_EQ(mapOf(smallInputTiling(), types, TensorId::kW).at({17, 18, 1, 2, 0}),
             ((((1 * 2 + 1) * 3 + 2) * 3 + 0) * 48 + 17) * 16 + 2);
   const GradientTypes dw{Pass::kDw, DType::kF16, DType::kF32, Layout::kFractalZ3d};
-  const Problem q = problemOf(filterTiling(), dw, {20, 20, 9, 0, 0});
+  const Problem q = problemOf(smallFilterTiling(), dw, {20, 20, 9, 0, 0});
   EXPECT_EQ(q.cout, 32);
   EXPECT_EQ(q.cin, 16);
   EXPECT_EQ(q.kernel.d, 1);
