@@ -9,7 +9,6 @@
 #include "emulation/exact_touch.h"
 #include "runtime/chip/chip_passes.h"
 #include "runtime/diagnose/follow.h"
-#include "runtime/loader/load_programs.h"
 #include "runtime/pipeline/compile.h"
 
 namespace cubejit {
@@ -59,16 +58,8 @@ Result<std::shared_ptr<const TaskCode>> make(const CubeJob& job, const TaskTenso
   Machine machine = job.machine;
   machine.isa = isa;
   machine.isa.bf16Dot = allowed.pairs;
-  auto executable = std::make_shared<Executable>();
+  CUBEJIT_TRY(executable, compileLowered(job.problem, job.plan, std::move(lowered.tile), machine, options));
   Executable::State& state = executable->state();
-  const Pass pass = job.work.pass;
-  state.describe({job.problem, maskOf(pass), {}}, machine, options);
-  LoadedCode loaded;
-  CUBEJIT_TRY(program, compileProgram(std::move(lowered.tile), machine, options, loaded));
-  program->problem = job.problem;
-  program->plan = job.plan;
-  state.parts.push_back(std::move(program));
-  state.keep(std::move(loaded));
   state.options.diagnostics.dumpStages.clear();  // a dump tells of whole passes
   CUBEJIT_RETURN_IF_ERROR(followLoad(state, machine));
   state.parts.front()->tile.phases = {};  // the launch has its own form of them

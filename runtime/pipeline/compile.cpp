@@ -31,6 +31,20 @@ class Stopwatch {
   Clock::time_point start_ = Clock::now();
 };
 
+Status generateParts(Executable::State& state, std::vector<ProgramForms> forms, const Problem& problem,
+                     const std::vector<TilingPlan>& plans) {
+  CUBEJIT_TRY(parts, generateEach(std::move(forms), problem, plans, state.options));
+  state.parts = std::move(parts);
+  state.measureWorkspace();
+  return Unit{};
+}
+
+Status load(Executable::State& state) {
+  CUBEJIT_TRY(code, loadPrograms(state.programs(), state.options));
+  state.keep(std::move(code));
+  return Unit{};
+}
+
 }  // namespace
 
 Machine machineFor(const Options& options) {
@@ -63,9 +77,7 @@ Result<std::shared_ptr<Executable>> generateExecutable(const CompileRequest& req
     CUBEJIT_TRY(program, generate(std::move(shared.tile), PlanBackend::kSession, machine.isa, options));
     state.shared.push_back({shared.tensor, state.workspace.keep(shared.bytes), std::move(program)});
   }
-  CUBEJIT_TRY(parts, generateEach(std::move(forms), call.problem, plans, options));
-  state.parts = std::move(parts);
-  state.measureWorkspace();
+  CUBEJIT_RETURN_IF_ERROR(generateParts(state, std::move(forms), call.problem, plans));
   state.times.generateNs = watch.lapNs();
   for (const CompiledPass* program : state.programs())
     state.times.kernels += static_cast<int>(program->tile.kernels.size());
@@ -77,10 +89,22 @@ Result<std::shared_ptr<Executable>> compileExecutable(const CompileRequest& requ
   CUBEJIT_TRY(executable, generateExecutable(request, machine, options));
   Executable::State& state = executable->state();
   Stopwatch watch;
-  CUBEJIT_TRY(code, loadPrograms(state.programs(), options));
-  state.keep(std::move(code));
+  CUBEJIT_RETURN_IF_ERROR(load(state));
   state.times.generateNs += watch.lapNs();
   state.packedTag = packedTagOf(state);
+  return executable;
+}
+
+Result<std::shared_ptr<Executable>> compileLowered(const Problem& problem, const TilingPlan& plan, TileProgram program,
+                                                   const Machine& machine, const Options& options) {
+  auto executable = std::make_shared<Executable>();
+  Executable::State& state = executable->state();
+  state.describe({problem, maskOf(plan.pass), {}}, machine, options);
+  std::vector<ProgramForms> forms(1);
+  forms[0].tile = std::move(program);
+  forms[0].isa = machine.isa;
+  CUBEJIT_RETURN_IF_ERROR(generateParts(state, std::move(forms), problem, {plan}));
+  CUBEJIT_RETURN_IF_ERROR(load(state));
   return executable;
 }
 

@@ -83,4 +83,8 @@ Result<std::shared_ptr<Executable>> generateExecutable(const CompileRequest& req
 Result<std::shared_ptr<Executable>> compileExecutable(const CompileRequest& request, const Machine& machine,
                                                       const Options& options);
 
+/// The end of the line for a program that a plan was lowered to elsewhere: the executable's only part.
+Result<std::shared_ptr<Executable>> compileLowered(const Problem& problem, const TilingPlan& plan, TileProgram program,
+                                                   const Machine& machine, const Options& options);
+
 }  // namespace cubejit

@@ -25,7 +25,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-const char* const kSmallProblem = "--input 1,4,6 --weight 3,4,3 --padding 1";
+const char* const kTiny = "--input 1,4,6 --weight 3,4,3 --padding 1";
 
 std::vector<float> numbers(std::size_t count, int first) {
   std::vector<float> values(count);
@@ -46,21 +46,21 @@ TEST_F(Cli, TargetsPlanAndVersionsAreData) {
   EXPECT_EQ(lines(o.out).at(0).at("schema"), "cubejit.target/1");
   EXPECT_GE(lines(o.out).at(0).at("threads").get<int>(), 1);
   EXPECT_EQ(o.err, "");
-  o = run(std::string("plan ") + kSmallProblem + " --explain --json --isa avx2");
+  o = run(std::string("plan ") + kTiny + " --explain --json --isa avx2");
   EXPECT_EQ(o.code, 0) << o.err;
   const std::vector<Json> plans = lines(o.out);
   ASSERT_EQ(plans.size(), 3U);
   EXPECT_EQ(plans[0].at("pass"), "dx");
   EXPECT_FALSE(plans[1].at("candidates").empty());
   EXPECT_TRUE(plans[2].contains("workspace_bytes"));
-  EXPECT_THAT(run(std::string("plan ") + kSmallProblem + " --explain").out, HasSubstr("legal candidates"));
+  EXPECT_THAT(run(std::string("plan ") + kTiny + " --explain").out, HasSubstr("legal candidates"));
   EXPECT_EQ(run("--version").code, 0);
   EXPECT_EQ(run("verify --help").code, 0);
 }
 
 TEST_F(Cli, PassesAreReadByTheirOldFlag) {  // that of 0.2.0
   const auto planBy = [&](const std::string& flag) {
-    return lines(run(std::string("plan ") + kSmallProblem + flag + " dw --json").out).at(0).at("plan");
+    return lines(run(std::string("plan ") + kTiny + flag + " dw --json").out).at(0).at("plan");
   };
   EXPECT_EQ(planBy(" --passes").at("pass"), "dw");
   EXPECT_EQ(planBy(" --gradients"), planBy(" --passes"));
@@ -78,19 +78,19 @@ TEST_F(Cli, PlansFollowTheThreads) {
 }
 
 TEST_F(Cli, PlansFromOutsideGoThroughTheSameCheck) {
-  const Outcome o = run(std::string("plan ") + kSmallProblem + " --passes dx --json");
+  const Outcome o = run(std::string("plan ") + kTiny + " --passes dx --json");
   ASSERT_EQ(o.code, 0) << o.err;
   Json plan = lines(o.out).at(0).at("plan");
   write("plan.json", plan.dump() + "\n");
-  EXPECT_EQ(run(std::string("verify ") + kSmallProblem + " --passes dx --plan plan.json").code, 0);
+  EXPECT_EQ(run(std::string("verify ") + kTiny + " --passes dx --plan plan.json").code, 0);
   plan["register_vectors"] = 1000;
   write("plan.json", plan.dump() + "\n");
   for (const std::string command : {"bench --json", "dump -o d"}) {
-    refused(3, command + " " + kSmallProblem + " --passes dx --plan plan.json", {"vector registers"});
+    refused(3, command + " " + kTiny + " --passes dx --plan plan.json", {"vector registers"});
   }
   const std::string deep = std::string(250000, '[') + std::string(250000, ']');
   write("plan.json", R"({"plan":{"version":)" + deep + "}}\n");
-  refused(2, std::string("verify ") + kSmallProblem + " --passes dx --plan plan.json", {"not a JSON object"});
+  refused(2, std::string("verify ") + kTiny + " --passes dx --plan plan.json", {"not a JSON object"});
 }
 
 TEST_F(Cli, ThreeSpellingsOfOneProblem) {
@@ -115,8 +115,7 @@ TEST_F(Cli, ThreeSpellingsOfOneProblem) {
 }
 
 TEST_F(Cli, DumpWritesTheStagesAskedFor) {
-  Outcome o =
-      run(std::string("dump ") + kSmallProblem + " --passes dx --isa avx2 --emit plan,tile,vector,asm,bin -o out/deep");
+  Outcome o = run(std::string("dump ") + kTiny + " --passes dx --isa avx2 --emit plan,tile,vector,asm,bin -o out/deep");
   ASSERT_EQ(o.code, 0) << o.err;
   const fs::path folder = folder_ / o.out.substr(0, o.out.find('\n'));
   EXPECT_THAT(folder.filename().string(), AllOf(HasSubstr("dx_f32"), HasSubstr("avx2")));
@@ -131,7 +130,7 @@ TEST_F(Cli, DumpWritesTheStagesAskedFor) {
   EXPECT_FALSE(slurp(folder / "tile.txt").empty());
   EXPECT_TRUE(Json::accept(slurp(folder / "plan.json")));
   const std::string first = slurp(folder / "tile.txt");
-  EXPECT_EQ(run(std::string("dump ") + kSmallProblem + " --passes dx --isa avx2 --emit tile -o out/deep").code, 0)
+  EXPECT_EQ(run(std::string("dump ") + kTiny + " --passes dx --isa avx2 --emit tile -o out/deep").code, 0)
       << "twice is fine";
   EXPECT_EQ(slurp(folder / "tile.txt"), first);
   for (const auto& entry : fs::directory_iterator(folder)) {
@@ -199,8 +198,8 @@ TEST_F(Cli, PackAndUnpackAreInverse) {
 }
 
 TEST_F(Cli, VerifyOneSuiteAndFuzz) {
-  EXPECT_EQ(run(std::string("verify ") + kSmallProblem + " --backend llvm --agree xbyak,interpreter").code, 0);
-  Outcome o = run(std::string("verify ") + kSmallProblem + " --threads 1,2,3");
+  EXPECT_EQ(run(std::string("verify ") + kTiny + " --backend llvm --agree xbyak,interpreter").code, 0);
+  Outcome o = run(std::string("verify ") + kTiny + " --threads 1,2,3");
   EXPECT_EQ(o.code, 0) << o.err;
   EXPECT_EQ(o.out, "1 passed, 0 failed, 0 skipped\n");
   o = run("verify --fuzz 60 --seed 5 --json");
@@ -246,7 +245,7 @@ TEST_F(Cli, ALimitOfWorkspaceHoldsAndTheWorkspaceOfACallIsSaid) {
 }
 
 TEST_F(Cli, AProblemWhosePlanIsRefusedIsNoFailureOfTheComputation) {
-  const std::string problem = std::string(kSmallProblem) + " --passes dx";
+  const std::string problem = std::string(kTiny) + " --passes dx";
   const Outcome planned = run("plan " + problem + " --json --algorithm direct");
   ASSERT_EQ(planned.code, 0) << planned.err;
   const Json plan = Json::parse(planned.out).at("plan");
@@ -342,7 +341,7 @@ TEST_F(Cli, BenchBreaksTimeDownIntoPartsThatAddUp) {
 }
 
 TEST_F(Cli, BenchPrintsTheFieldsOfItsContract) {
-  const Outcome o = run(std::string("bench ") + kSmallProblem +
+  const Outcome o = run(std::string("bench ") + kTiny +
                         " --passes dx,dw,db --dtype f32 --layout ncdhw --threads 1 --isa avx2 --json --min-seconds 0");
   ASSERT_EQ(o.code, 0) << o.err;
   const std::vector<Json> out = lines(o.out);
@@ -354,7 +353,7 @@ TEST_F(Cli, BenchPrintsTheFieldsOfItsContract) {
   }
   EXPECT_TRUE(out[0].contains("peak_fraction") && out[1].contains("peak_fraction"));
   EXPECT_FALSE(out[2].contains("peak_fraction")) << "db does not multiply";
-  EXPECT_THAT(run(std::string("bench ") + kSmallProblem + " --passes db --min-seconds 0").out,
+  EXPECT_THAT(run(std::string("bench ") + kTiny + " --passes db --min-seconds 0").out,
               ::testing::ContainsRegex("db .* - +[0-9]+K"));
   EXPECT_EQ(out[0].at("flops"), 2 * 3 * 4 * (6 * 3 - 2)) << "the two taps on padding do not count";
   EXPECT_EQ(out[2].at("flops"), 3 * 6);
@@ -389,32 +388,31 @@ TEST_F(Cli, WrongFlags) {
   refused(2, "", {"subcommand"});
   refused(2, "plan --bogus 3", {"--bogus"});
   refused(2, "plan", {"no problem given"});
-  refused(2, std::string("plan ") + kSmallProblem + " --prb ic1iw1oc1kw1", {"more than one way"});
+  refused(2, std::string("plan ") + kTiny + " --prb ic1iw1oc1kw1", {"more than one way"});
   refused(2, "plan --prb mb1ic4iw8oc4kw3 --stride 2", {"belong to --input and --weight"});
-  refused(2, std::string("plan ") + kSmallProblem + " --passes dx,dz", {"unknown pass 'dz'"});
-  refused(2, std::string("bench ") + kSmallProblem + " --threads 1,2", {"only verify takes one"});
-  refused(2, std::string("verify ") + kSmallProblem + " --threads 0", {"--threads"});
-  refused(2, std::string("plan ") + kSmallProblem + " --dtype f8", {"unknown dtype 'f8'", "f32, f16, bf16"});
-  refused(2, std::string("plan ") + kSmallProblem + " --layout chwn", {"unknown layout 'chwn'"});
-  refused(2, std::string("plan ") + kSmallProblem + " --isa mmx", {"mmx"});
-  refused(2, std::string("plan ") + kSmallProblem + " --backend gcc",
+  refused(2, std::string("plan ") + kTiny + " --passes dx,dz", {"unknown pass 'dz'"});
+  refused(2, std::string("bench ") + kTiny + " --threads 1,2", {"only verify takes one"});
+  refused(2, std::string("verify ") + kTiny + " --threads 0", {"--threads"});
+  refused(2, std::string("plan ") + kTiny + " --dtype f8", {"unknown dtype 'f8'", "f32, f16, bf16"});
+  refused(2, std::string("plan ") + kTiny + " --layout chwn", {"unknown layout 'chwn'"});
+  refused(2, std::string("plan ") + kTiny + " --isa mmx", {"mmx"});
+  refused(2, std::string("plan ") + kTiny + " --backend gcc",
           {"unknown backend 'gcc'", "xbyak, llvm, interpreter, tile_interpreter"});
-  refused(2, std::string("verify ") + kSmallProblem + " --agree gcc", {"unknown backend 'gcc'"});
-  refused(3, std::string("bench ") + kSmallProblem + " --isa neon", {"cannot run neon"});
-  refused(2, std::string("dump ") + kSmallProblem + " --emit plan,htm -o d",
-          {"unknown stage 'htm'; the nearest is html"});
+  refused(2, std::string("verify ") + kTiny + " --agree gcc", {"unknown backend 'gcc'"});
+  refused(3, std::string("bench ") + kTiny + " --isa neon", {"cannot run neon"});
+  refused(2, std::string("dump ") + kTiny + " --emit plan,htm -o d", {"unknown stage 'htm'; the nearest is html"});
 }
 
 TEST_F(Cli, FilesThatAreMissingOrUnwritable) {
   refused(5, "verify --suite nowhere.jsonl", {"cannot read nowhere.jsonl"});
   refused(5, "plan --problem nowhere.json", {"cannot read nowhere.json"});
-  refused(5, std::string("verify ") + kSmallProblem + " --plan nowhere.json", {"cannot read nowhere.json"});
+  refused(5, std::string("verify ") + kTiny + " --plan nowhere.json", {"cannot read nowhere.json"});
   write("file", "");
-  refused(5, std::string("dump ") + kSmallProblem + " -o file/below", {"file/below"});
-  refused(5, std::string("dump ") + kSmallProblem + " -o /proc/cubejit", {"/proc/cubejit"});
+  refused(5, std::string("dump ") + kTiny + " -o file/below", {"file/below"});
+  refused(5, std::string("dump ") + kTiny + " -o /proc/cubejit", {"/proc/cubejit"});
   write("dy.npy", npy("(1, 3, 6)", numbers(18, 0)));
   write("x.npy", npy("(1, 4, 6)", numbers(24, 0)));
-  const std::string to = std::string("run ") + kSmallProblem + " --layout ncdhw --in dy=dy.npy --in x=x.npy ";
+  const std::string to = std::string("run ") + kTiny + " --layout ncdhw --in dy=dy.npy --in x=x.npy ";
   refused(5, to + "--out db=db.npy --out dw=nowhere/dw.npy", {"cannot write nowhere/dw.npy"});
   refused(5, to + "--out db=db.npy --out dw=/proc/dw.npy", {"cannot write /proc/dw.npy"});
   fs::create_directory(folder_ / "taken");
@@ -422,7 +420,7 @@ TEST_F(Cli, FilesThatAreMissingOrUnwritable) {
 }
 
 TEST_F(Cli, ArraysOfTheWrongKind) {
-  const std::string ask = std::string("run ") + kSmallProblem + " --layout ncdhw --in dy=dy.npy --out db=db.npy";
+  const std::string ask = std::string("run ") + kTiny + " --layout ncdhw --in dy=dy.npy --out db=db.npy";
   const auto with = [&](const std::string& contents, int code, const std::string& word) {
     write("dy.npy", contents);
     refused(code, ask, {"dy.npy", word});
@@ -457,27 +455,26 @@ TEST_F(Cli, ErrorsHoldNoControls) {
 }
 
 TEST_F(Cli, TensorsThatAreNotNamed) {
-  refused(2, std::string("run ") + kSmallProblem + " --in dy=dy.npy", {"no --out given"});
-  refused(2, std::string("run ") + kSmallProblem + " --passes y --in dy=dy.npy --in w=w.npy --out dx=dx.npy",
+  refused(2, std::string("run ") + kTiny + " --in dy=dy.npy", {"no --out given"});
+  refused(2, std::string("run ") + kTiny + " --passes y --in dy=dy.npy --in w=w.npy --out dx=dx.npy",
           {"--passes y and --out dx differ; leave --passes out"});
-  refused(2, std::string("run ") + kSmallProblem + " --in x=x.npy --out dx=dx.npy",
+  refused(2, std::string("run ") + kTiny + " --in x=x.npy --out dx=dx.npy",
           {"--in dy=FILE is missing", "--in w=FILE is missing"});
-  refused(2,
-          std::string("run ") + kSmallProblem + " --in dz=z.npy --in y --out dx=", {"--in dz=z.npy must be NAME=FILE"});
-  refused(2, std::string("run ") + kSmallProblem + " --in dy=a --in dy=b --out db=db.npy", {"names dy a second time"});
-  refused(2, std::string("run ") + kSmallProblem + " --in dy=a --in x=x --out db=same.npy --out dw=same.npy",
+  refused(2, std::string("run ") + kTiny + " --in dz=z.npy --in y --out dx=", {"--in dz=z.npy must be NAME=FILE"});
+  refused(2, std::string("run ") + kTiny + " --in dy=a --in dy=b --out db=db.npy", {"names dy a second time"});
+  refused(2, std::string("run ") + kTiny + " --in dy=a --in x=x --out db=same.npy --out dw=same.npy",
           {"--out db and --out dw are the same file: same.npy, same.npy"});
 }
 
 TEST_F(Cli, TheEnvironmentIsReadStrictly) {
-  EXPECT_THAT(run(std::string("plan ") + kSmallProblem + " --json", "", "CUBEJIT_MAX_ISA=avx2").out,
+  EXPECT_THAT(run(std::string("plan ") + kTiny + " --json", "", "CUBEJIT_MAX_ISA=avx2").out,
               HasSubstr("\"isa\":\"avx2\""));
-  refused(2, std::string("plan ") + kSmallProblem, {"mmx"}, "", "CUBEJIT_MAX_ISA=mmx");
-  refused(2, std::string("verify ") + kSmallProblem, {"'gcc'", "xbyak, llvm, interpreter"}, "", "CUBEJIT_BACKEND=gcc");
+  refused(2, std::string("plan ") + kTiny, {"mmx"}, "", "CUBEJIT_MAX_ISA=mmx");
+  refused(2, std::string("verify ") + kTiny, {"'gcc'", "xbyak, llvm, interpreter"}, "", "CUBEJIT_BACKEND=gcc");
 }
 
 TEST_F(Cli, TheBackendIsTheFlagsTheEnvironmentsOrTheIsas) {
-  const std::string verify = std::string("verify ") + kSmallProblem + " --passes dx";
+  const std::string verify = std::string("verify ") + kTiny + " --passes dx";
   const auto backend = [&](const std::string& flags, const std::string& environment) {
     const Outcome o = run(verify + flags, "", environment + " CUBEJIT_VERBOSE=dispatch");
     EXPECT_EQ(o.code, 0) << o.err;
@@ -488,9 +485,9 @@ TEST_F(Cli, TheBackendIsTheFlagsTheEnvironmentsOrTheIsas) {
   EXPECT_EQ(backend("", "CUBEJIT_BACKEND=llvm"), "llvm");
   EXPECT_EQ(backend(" --backend interpreter", "CUBEJIT_BACKEND=llvm"), "interpreter");
   // Code for the other architecture is dumped by the backend that writes it, and is not run.
-  const Outcome foreign = run(std::string("dump ") + kSmallProblem + " --passes dx --isa neon --emit asm,mca -o out");
+  const Outcome foreign = run(std::string("dump ") + kTiny + " --passes dx --isa neon --emit asm,mca -o out");
   EXPECT_EQ(foreign.code, 0) << foreign.err;
-  const Outcome refusedToRun = run(std::string("bench ") + kSmallProblem + " --passes dx --isa sve256");
+  const Outcome refusedToRun = run(std::string("bench ") + kTiny + " --passes dx --isa sve256");
   if (kUsualBackend == BackendKind::kXbyak) {
     EXPECT_THAT(foreign.err, HasSubstr("cannot run neon code"));
     EXPECT_EQ(refusedToRun.code, 3);

@@ -196,7 +196,7 @@ TEST_F(Explore, ARunGoesOnWhereItWasStopped) {
   EXPECT_EQ(explored(words), points);  // nothing is left to do
   EXPECT_EQ(text("points.jsonl"), before);
   refused(2, words + " --vary l1=256K", {"points.jsonl holds another exploration: its 'vary' differs"});
-  refused(2, words + " --passes dx", {"its 'passes' differs; name another file with --out"});
+  refused(2, words + " --passes dx", {"its 'passes' differs; name another file"});
   write("notes.txt", "keep me\n");
   refused(2, kExplore + "--out notes.txt", {"notes.txt is no file of points"});
   write("notes.txt", "keep me");

@@ -16,7 +16,6 @@
 #include "cubejit/words.h"
 #include "failure.h"
 #include "json_line.h"
-#include "known_machines.h"
 #include "request.h"
 #include "runtime/text/json_problem.h"
 #include "runtime/text/json_value.h"
@@ -25,6 +24,7 @@
 #include "runtime/tuning/record_keeper.h"
 #include "runtime/tuning/store.h"
 #include "tiling/check_problem.h"
+#include "tiling/known_machines.h"
 #include "tiling/planner.h"
 
 namespace cubejit::cli {

@@ -1,36 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how an exploration goes on: points on all cores, a file that is readable at any moment, what is printed at the end.
-#include <fcntl.h>
+// Decides what an exploration asks, and what is printed at its end.
 #include <fmt/core.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <memory>
-#include <mutex>
-#include <system_error>
-#include <thread>
 
 #include "commands.h"
 #include "distinct_files.h"
+#include "explore_axes.h"
 #include "explore_page.h"
-#include "explore_point.h"
 #include "failure.h"
 #include "interrupts.h"
 #include "json_line.h"
 #include "progress.h"
-#include "runtime/host/file_descriptor.h"
+#include "request.h"
+#include "runtime/explore/explore.h"
 #include "runtime/text/json_machine.h"
-#include "runtime/text/json_object.h"
 #include "runtime/text/json_problem.h"
-#include "runtime/text/text_file.h"
-#include "tiling/no_throw.h"
 
 namespace cubejit::cli {
 namespace {
@@ -44,22 +31,31 @@ struct ExploreFlags {
 };
 
 struct AskedExploration {
-  Question question;
+  ExploreQuestion question;
   std::vector<GridPoint> points;
   Json request;  ///< the first line of a file of points
   std::size_t threads = 1;
 };
 
-Json requestToJson(const Machine& base, const std::vector<Axis>& axes, const Question& question) {
+Json requestToJson(const Machine& base, const std::vector<VariedNumber>& axes, const ExploreQuestion& question) {
   Json out{{"schema", "cubejit.explore/1"}, {"version", version()}, {"base", Json::parse(machineToJson(base))}};
   out["vary"] = Json::object();
-  for (const Axis& axis : axes) out["vary"][axis.field] = axis.values;
+  for (const VariedNumber& axis : axes) out["vary"][axis.field] = axis.values;
   out["passes"] = Json::array();
   for (const Pass pass : question.passes) out["passes"].push_back(toString(pass));
   out["problems"] = Json::array();
   for (const Problem& problem : question.problems) out["problems"].push_back(Json::parse(problemToJson(problem)));
   out["energy"] = energyToJson(question.figures);
   return out;
+}
+
+// Every line with what it is about.
+Error prefixed(const std::string& prefix, Error error) {
+  for (std::size_t at = 0; at != std::string::npos; at = error.message.find('\n', at)) {
+    if (at > 0) ++at;
+    if (error.message.compare(at, 3, "...") != 0) error.message.insert(at, prefix);
+  }
+  return error;
 }
 
 // Everything wrong with the flags is said at once.
@@ -85,7 +81,7 @@ Result<AskedExploration> resolveExplore(const RequestFlags& flags, const Explore
   if (request.ok() && request->passes.db)
     note(Error{ErrorCode::kUnsupported, Stage::kPlan,
                "--passes: db is a sum by the vector units and has no plan to explore; ask for dx, dw or both"});
-  std::vector<Axis> axes;
+  std::vector<VariedNumber> axes;
   if (request.ok() && request->soc()) {
     auto parsed = parseAxes(own.vary, *request->soc());
     if (!parsed.ok()) {
@@ -96,7 +92,7 @@ Result<AskedExploration> resolveExplore(const RequestFlags& flags, const Explore
       if (grid.ok())
         asked.points = std::move(*grid);
       else
-        note(grid.error());
+        note(prefixed("--vary: ", grid.error()));
     }
   }
   if (!broken.empty()) return Error{code, Stage::kPlan, broken};
@@ -112,126 +108,16 @@ Result<AskedExploration> resolveExplore(const RequestFlags& flags, const Explore
   return asked;
 }
 
-// A file of points: the request, then a point a line as they end. What is there already is not asked again.
-class PointFile {
-  static constexpr std::size_t kMostOfLine = std::size_t{64} << 20;  // a point tells of every problem of a suite
-
- public:
-  /// Reads what there is, or begins the file. Errors: kIo, or another request's file. Empty path: nothing is kept.
-  Status open(const std::string& path, const Json& request, std::vector<Json>& points) {
-    path_ = path;
-    if (path.empty()) return Unit{};
-    std::error_code ignored;
-    std::size_t kept = 0;  // bytes
-    const bool device = std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored);
-    if (!device) {
-      lock_ = FileDescriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
-      if (!lock_) return cannot();
-      if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-        return Error{ErrorCode::kIo, Stage::kRun,
-                     printable(path) + " is in use by another exploration; wait for it, or name another file"};
-      CUBEJIT_TRY(known, readKnown(request, points));
-      kept = known;
-    }
-    const bool begun = kept > 0;
-    if (begun && truncate(path.c_str(), static_cast<off_t>(kept)) != 0) return cannot();
-    out_.open(path, std::ios::binary | (begun ? std::ios::app : std::ios::trunc));
-    return begun ? (out_ ? Status(Unit{}) : Status(cannot())) : add(request);
-  }
-  Status add(const Json& line) {
-    if (path_.empty()) return Unit{};
-    errno = 0;
-    if (out_) out_ << jsonLine(line) << std::flush;
-    return out_ ? Status(Unit{}) : Status(cannot());
-  }
-
- private:
-  // Gives the points that are there, and how many bytes of the file hold them and the request.
-  Result<std::size_t> readKnown(const Json& request, std::vector<Json>& points) const {
-    CUBEJIT_TRY(in, TextLines::open(path_, "points of an exploration, one a line", Stage::kPlan, kMostOfLine));
-    std::size_t kept = 0;
-    std::string line;
-    CUBEJIT_TRY(any, in.next(line));
-    if (any && in.whole()) {
-      const Json there = parseJson(line);
-      if (!there.is_object() || there.value("schema", Json()) != request["schema"])
-        return invalid("is no file of points; name another with --out");
-      for (const auto& [key, value] : request.items()) {
-        if (there.value(key, Json()) != value)
-          return invalid("holds another exploration: its '" + key + "' differs; name another file with --out");
-      }
-      kept = in.end();
-      // The last line may be cut off; it is asked again.
-      for (;;) {
-        CUBEJIT_TRY(more, in.next(line));
-        if (!more || !in.whole()) break;
-        Json point = parseJson(line);
-        if (!isPoint(point) || !point.contains("point") ||
-            !isWholeWithin(point["point"], 0, static_cast<std::int64_t>(points.size()) - 1))
-          return invalid("has a line that is no point: " + line.substr(0, 80) + "; remove it, or name another file");
-        kept = in.end();
-        const auto place = point["point"].get<std::size_t>();
-        points[place] = std::move(point);
-      }
-    } else if (any && line.rfind("{\"schema\":\"cubejit.explore/", 0) != 0) {
-      return invalid("is no file of points; name another with --out");
-    }
-    return kept;
-  }
-  // Right behind what failed.
-  Error cannot() const {
-    const std::string why = errno == 0 ? "" : std::string(": ") + std::strerror(errno);
-    return Error{ErrorCode::kIo, Stage::kRun, "cannot write " + printable(path_) + why};
-  }
-  Error invalid(const std::string& what) const { return invalidInput(printable(path_ + " " + what), Stage::kPlan); }
-  std::string path_;
-  std::ofstream out_;
-  FileDescriptor lock_;  ///< of the file, by this process
-};
-
-// Points that are not there yet, on all threads.
 Status evaluate(const AskedExploration& asked, PointFile& file, std::vector<Json>& points) {
-  std::vector<std::size_t> open;
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    if (points[i].is_null()) open.push_back(i);
-  }
   Progress progress("explore", static_cast<std::int64_t>(points.size()));
-  std::atomic<std::size_t> next{0};
-  std::size_t done = points.size() - open.size();
-  std::mutex mutex;
-  Status status = Unit{};
-  const auto work = [&] {
-    for (std::size_t i = next++; i < open.size() && !stopRequested(); i = next++) {
-      Status kept = withoutThrowing(Stage::kPlan, [&]() -> Status {
-        CUBEJIT_TRY(numbers, pointToJson(asked.points[open[i]], asked.question));
-        Json point{{"point", open[i]}};
-        point.update(numbers);
-        const std::scoped_lock lock(mutex);
-        CUBEJIT_RETURN_IF_ERROR(file.add(point));
-        points[open[i]] = std::move(point);
-        progress.update(static_cast<std::int64_t>(++done), asked.points[open[i]].machine.name);
-        return Unit{};
-      });
-      if (kept.ok()) continue;
-      next = open.size();
-      const std::scoped_lock lock(mutex);
-      status = std::move(kept);
-      return;
-    }
+  const auto ended = [&](std::size_t done, const Machine& last) {
+    progress.update(static_cast<std::int64_t>(done), last.name);
   };
-  std::vector<std::thread> threads;
-  try {
-    threads.reserve(asked.threads);
-    for (std::size_t i = 1; i < asked.threads; ++i) threads.emplace_back(work);
-  } catch (const std::exception&) {  // no thread, or no memory for one: those there are do it all
-  }
-  work();
-  for (std::thread& thread : threads) thread.join();
-  return status;
+  return cubejit::explore(asked.points, asked.question, {asked.threads, stopRequested, ended}, file, points);
 }
 
 void print(const std::vector<Json>& points, bool json) {
-  const std::vector<std::size_t> front = frontOf(points, kX, kY);
+  const std::vector<std::size_t> front = paretoFront(points, kX, kY);
   if (!json)
     fmt::print("{:>5} {:>12} {:>10} {:>11} {:>11} {:>11}    machine; * = no other is faster and takes less energy\n",
                "point", "cycles", "us", "energy uJ", "memory MB", "on chip KB");

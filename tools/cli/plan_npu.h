@@ -3,15 +3,9 @@
 // Decides how plans for an NPU are shown. Leaves which problems and flags to plan.
 #pragma once
 
-#include <string>
-
 #include "cubejit/npu.h"
-#include "runtime/text/json_value.h"
 
 namespace cubejit::cli {
-
-/// The report as data: schema cubejit.npu_plan/1.
-Json npuReportToJson(const Problem& problem, const Machine& machine, const NpuReport& report);
 
 /// The report for people, on standard output; `explained` adds cores, pipes, candidates, refused rules and what would help.
 void printNpuReport(const Problem& problem, const Machine& machine, const NpuReport& report, bool explained);

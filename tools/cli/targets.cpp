@@ -15,10 +15,10 @@
 #include "cubejit/machines.h"
 #include "failure.h"
 #include "json_line.h"
-#include "known_machines.h"
 #include "runtime/loader/backends.h"
 #include "runtime/text/json_machine.h"
 #include "runtime/text/json_value.h"
+#include "tiling/known_machines.h"
 
 namespace cubejit::cli {
 namespace {

@@ -15,6 +15,7 @@
 #include "plan_npu.h"
 #include "request.h"
 #include "runtime/text/json_machine.h"
+#include "runtime/text/json_npu_report.h"
 #include "runtime/text/whole_file.h"
 #include "tiling/rule_lines.h"
 #include "tiling_file.h"

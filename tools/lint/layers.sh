@@ -71,7 +71,7 @@ only emulation 'cubejit/|algorithms/cube/|tiling/(rounding|coordinates|rule_line
 others='cubejit/|tiling/|algorithms/(algorithm|lower|lower_task|kit/[a-z_]+|cube/[a-z_]+|transforms/[a-z_]+|kit/lower/tensor_binding)\.h|codegen/|emulation/'
 # The rooms of runtime/, from the lowest: each may include itself and those before it.
 below=
-for room in host text exec loader chip pipeline verify tuning dump diagnose cores face; do
+for room in host text exec loader chip pipeline verify tuning explore dump diagnose cores face; do
   below="$below${below:+|}$room"
   only "runtime/$room" "$others|runtime/($below)/"
 done

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides where the numbers of a point come from: plans and cycles from the planner, bytes from the lowered program's counts.
-#include "explore_point.h"
+#include "runtime/explore/point.h"
 
 #include <algorithm>
 #include <climits>
 
 #include "algorithms/lower.h"
-#include "plan_npu.h"
 #include "runtime/chip/chip_report.h"
 #include "runtime/text/json_machine.h"
+#include "runtime/text/json_npu_report.h"
 #include "runtime/text/json_object.h"
 #include "runtime/text/json_problem.h"
 #include "tiling/no_throw.h"
 
-namespace cubejit::cli {
+namespace cubejit {
 namespace {
 
 double sumOf(const Json& numbers) {
@@ -47,7 +47,7 @@ double onChipBytes(const Machine& m) {
 
 }  // namespace
 
-Result<Json> pointToJson(const GridPoint& point, const Question& question) {
+Result<Json> pointToJson(const GridPoint& point, const ExploreQuestion& question) {
   Machine machine = point.machine;
   machine.isa = question.isa;
   Json out{{"vary", point.vary},
@@ -84,7 +84,7 @@ Result<Json> pointToJson(const GridPoint& point, const Question& question) {
   return out;
 }
 
-bool isPoint(const Json& json) {
+bool isExploredPoint(const Json& json) {
   const auto has = [&](const char* key, bool (Json::*is)() const noexcept) {
     return json.contains(key) && (json[key].*is)();
   };
@@ -103,7 +103,7 @@ bool isPoint(const Json& json) {
          std::all_of(json["passes"].begin(), json["passes"].end(), isPass);
 }
 
-std::vector<std::size_t> frontOf(const std::vector<Json>& points, const char* x, const char* y) {
+std::vector<std::size_t> paretoFront(const std::vector<Json>& points, const char* x, const char* y) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (points[i]["failed"] == 0) order.push_back(i);
@@ -118,4 +118,4 @@ std::vector<std::size_t> frontOf(const std::vector<Json>& points, const char* x,
   return front;
 }
 
-}  // namespace cubejit::cli
+}  // namespace cubejit

@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides the sums of the energy model.
-#include "explore_energy.h"
+#include "runtime/explore/energy.h"
 
-#include <fmt/core.h>
-
+#include <array>
+#include <charconv>
 #include <cmath>
 
 #include "runtime/text/json_object.h"
 #include "runtime/text/text_file.h"
 
-namespace cubejit::cli {
+namespace cubejit {
 namespace {
 
-constexpr const char* kSchema = "cubejit.energy/1";
-constexpr double kMost = 1e9;
+constexpr const char* kEnergySchema = "cubejit.energy/1";
+constexpr double kMostPicojoules = 1e9;
+
+std::string text(double number) {
+  std::array<char, 32> digits{};
+  return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr};
+}
 
 // A field list, written once for reading and writing.
 template <class F, class V>
@@ -32,10 +37,9 @@ void readSram(const Json& list, EnergyFigures& figures, ObjectReader& reader) {
       return reader.fail("'sram_pj_per_byte' must list pairs [bytes, pJ]");
     const double bytes = entry[0].get<double>(), energy = entry[1].get<double>();
     if (!(bytes > 0) || (!figures.sram.empty() && bytes <= figures.sram.back().first))
-      return reader.fail(
-          fmt::format("'sram_pj_per_byte': size {} must be more than the one before, and than 0", bytes));
-    if (!(energy > 0) || energy > kMost)
-      return reader.fail(fmt::format("'sram_pj_per_byte': {} pJ must be more than 0 and at most 1e9", energy));
+      return reader.fail("'sram_pj_per_byte': size " + text(bytes) + " must be more than the one before, and than 0");
+    if (!(energy > 0) || energy > kMostPicojoules)
+      return reader.fail("'sram_pj_per_byte': " + text(energy) + " pJ must be more than 0 and at most 1e9");
     figures.sram.emplace_back(bytes, energy);
   }
   if (figures.sram.empty()) reader.fail("'sram_pj_per_byte' must list at least one pair [bytes, pJ]");
@@ -60,7 +64,7 @@ double EnergyFigures::sramByte(double bytes) const {
 }
 
 Json energyToJson(const EnergyFigures& figures) {
-  Json json{{"schema", kSchema}};
+  Json json{{"schema", kEnergySchema}};
   macs(figures, [&](const char* key, double value) { json["mac_pj"][key] = value; });
   json["sram_pj_per_byte"] = Json::array();
   for (const auto& [bytes, energy] : figures.sram) json["sram_pj_per_byte"].push_back(Json::array({bytes, energy}));
@@ -69,21 +73,22 @@ Json energyToJson(const EnergyFigures& figures) {
 }
 
 Result<EnergyFigures> readEnergy(const std::string& path) {
-  CUBEJIT_TRY(text, readText(path, "figures of the energy model as one JSON object", Stage::kPlan));
+  CUBEJIT_TRY(given, readText(path, "figures of the energy model as one JSON object", Stage::kPlan));
   const auto invalid = [&](const std::string& message) {
     return invalidInput(printable(path) + ":\n" + message, Stage::kPlan);
   };
-  const auto parsed = parseObject(text, "the table of figures", Stage::kPlan);
+  const auto parsed = parseObject(given, "the table of figures", Stage::kPlan);
   if (!parsed.ok()) return invalid(parsed.error().message);
   const Json& json = *parsed;
   EnergyFigures figures;
   ObjectReader reader(json);
-  std::string schema = kSchema;
+  std::string schema = kEnergySchema;
   reader.string("schema", schema);
-  if (schema != kSchema) reader.fail(fmt::format("'schema' = '{}' must be {}", schema, kSchema));
+  if (schema != kEnergySchema) reader.fail("'schema' = '" + schema + "' must be " + kEnergySchema);
   const auto number = [](ObjectReader& from, const char* key, double& to) {
     from.number(key, to, false);
-    if (!(to >= 0) || to > kMost) from.fail(fmt::format("'{}' = {} pJ must be 0 to 1e9", key, to));
+    if (!(to >= 0) || to > kMostPicojoules)
+      from.fail("'" + std::string(key) + "' = " + text(to) + " pJ must be 0 to 1e9");
   };
   number(reader, "memory_pj_per_byte", figures.memory);
   std::string inner;
@@ -126,4 +131,4 @@ Json energyOf(const EnergyFigures& figures, const Machine& machine, const Matrix
               {"memory", figures.memory * memoryBytes}};
 }
 
-}  // namespace cubejit::cli
+}  // namespace cubejit

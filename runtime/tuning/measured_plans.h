@@ -9,7 +9,7 @@
 
 #include "cubejit/cubejit.hpp"
 
-namespace cubejit::cli {
+namespace cubejit {
 
 /// The time of one run, in cycles of a core.
 struct MeasuredPlan {
@@ -31,4 +31,4 @@ double vectorsPerCycle(const Machine& machine);
 MeasuredPlans measurePlans(const Options& options, const Machine& machine, const Problem& problem, Pass pass,
                            const std::vector<TilingPlan>& plans);
 
-}  // namespace cubejit::cli
+}  // namespace cubejit

@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides how often candidates are run: in turn, so that a busy moment of the machine meets all of them.
-#include "measured_plans.h"
+#include "runtime/tuning/measured_plans.h"
 
 #include <algorithm>
 #include <limits>
 #include <memory>
 #include <utility>
 
-#include "breakdown.h"
-#include "request.h"
 #include "runtime/tuning/measure.h"
+#include "runtime/tuning/time_parts.h"
 
-namespace cubejit::cli {
+namespace cubejit {
 namespace {
 
-constexpr int kMostRounds = 20, kPeaks = 4;
-constexpr double kSeconds = 0.5;  // for all of them; the first round is never cut
+constexpr int kMostTimedRounds = 20, kPeaks = 4;
+constexpr double kTimedSeconds = 0.5;  // for all of them; the first round is never cut
 
-struct Candidate {
+struct TimedCandidate {
   std::shared_ptr<const Executable> executable;
   TimeParts fastest{{}, std::numeric_limits<double>::infinity()};
 };
@@ -54,15 +53,15 @@ MeasuredPlans measurePlans(const Options& options, const Machine& machine, const
     peak = std::max(peak, *measured);
   }
   out.gigahertz = gigahertzOf(machine, peak);
-  std::vector<Candidate> candidates;
+  std::vector<TimedCandidate> candidates;
   for (const TilingPlan& plan : plans) {
     const auto compiled = session.compile(CompileRequest{problem, maskOf(pass), {plan}});
     if (!compiled.ok()) out.whyNot = compiled.error().message;
     candidates.push_back({compiled.ok() ? *compiled : nullptr});
   }
   double spent = 0;
-  for (int round = 0; round <= kMostRounds && (round < 2 || spent < kSeconds); ++round) {
-    for (Candidate& candidate : candidates) {
+  for (int round = 0; round <= kMostTimedRounds && (round < 2 || spent < kTimedSeconds); ++round) {
+    for (TimedCandidate& candidate : candidates) {
       if (candidate.executable == nullptr) continue;
       const RunTimes before = candidate.executable->runTimes();
       const auto ns = (*workload)->run(*candidate.executable);
@@ -73,7 +72,7 @@ MeasuredPlans measurePlans(const Options& options, const Machine& machine, const
       spent += static_cast<double>(*ns) * 1e-9;
     }
   }
-  for (const Candidate& candidate : candidates) {
+  for (const TimedCandidate& candidate : candidates) {
     if (candidate.executable == nullptr)
       out.plans.emplace_back();
     else
@@ -82,4 +81,4 @@ MeasuredPlans measurePlans(const Options& options, const Machine& machine, const
   return out;
 }
 
-}  // namespace cubejit::cli
+}  // namespace cubejit

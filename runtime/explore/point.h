@@ -6,15 +6,14 @@
 #include <vector>
 
 #include "cubejit/host_isa.h"
-#include "explore_energy.h"
-#include "explore_grid.h"
-#include "request.h"
+#include "runtime/explore/energy.h"
+#include "runtime/explore/grid.h"
 #include "runtime/text/json_value.h"
 
-namespace cubejit::cli {
+namespace cubejit {
 
 /// What is asked of every machine.
-struct Question {
+struct ExploreQuestion {
   std::vector<Problem> problems;  ///< named
   std::vector<Pass> passes;       ///< dx and dw
   EnergyFigures figures;
@@ -25,12 +24,12 @@ struct Question {
 /// `memory_bytes`, `bytes` over each path as an emulated run counts them, `on_chip_bytes` of the machine; `passes` has the same and
 /// the plan of each. Where a pass has no plan there is an `error` in its place, and `failed` counts them. Thread-safe.
 /// Errors: kLimitExceeded without memory, which is no property of a point.
-Result<Json> pointToJson(const GridPoint& point, const Question& question);
+Result<Json> pointToJson(const GridPoint& point, const ExploreQuestion& question);
 
 /// Whether JSON from outside has what pointToJson() tells, as what it is: numbers, lists, names. Not whether it is true.
-bool isPoint(const Json& json);
+bool isExploredPoint(const Json& json);
 
 /// The points without `failed` that no other is as good as in both and better in one. Ascending in x.
-std::vector<std::size_t> frontOf(const std::vector<Json>& points, const char* x, const char* y);
+std::vector<std::size_t> paretoFront(const std::vector<Json>& points, const char* x, const char* y);
 
-}  // namespace cubejit::cli
+}  // namespace cubejit

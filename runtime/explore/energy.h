@@ -14,7 +14,7 @@
 #include "cubejit/result.h"
 #include "runtime/text/json_value.h"
 
-namespace cubejit::cli {
+namespace cubejit {
 
 /// Picojoules. The defaults are published ones.
 struct EnergyFigures {
@@ -37,4 +37,4 @@ Result<EnergyFigures> readEnergy(const std::string& path);
 Json energyOf(const EnergyFigures& figures, const Machine& machine, const MatrixProduct& step, const CoreCounts& counts,
               double memoryBytes);
 
-}  // namespace cubejit::cli
+}  // namespace cubejit

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how ranges are read and become machines. Leaves which machines make sense to checkMachine.
-#include "explore_grid.h"
+// Decides how ranges are read.
+#include "explore_axes.h"
 
 #include <fmt/core.h>
 
@@ -16,9 +16,6 @@
 namespace cubejit::cli {
 namespace {
 
-constexpr const char* kHbm = "hbm";
-constexpr std::size_t kMostRules = 8;  // of broken ones that are printed
-
 const std::map<std::string, std::string>& shortNames() {
   static const std::map<std::string, std::string> kNames = {
       {"l0a", "l0a_bytes"}, {"l0b", "l0b_bytes"}, {"l0c", "l0c_bytes"}, {"l1", "l1_bytes"}, {"l2", "l2_bytes"},
@@ -26,25 +23,12 @@ const std::map<std::string, std::string>& shortNames() {
   return kNames;
 }
 
-// Where numbers of a machine stand in its JSON: field -> pointer.
-std::map<std::string, std::string> numbersOf(const Json& machine) {
-  std::map<std::string, std::string> out;
-  for (const auto& [key, value] : machine.items()) {
-    if (value.is_number()) out[key] = "/" + key;
-    if (!value.is_object()) continue;
-    for (const auto& [inner, number] : value.items()) out[key + "." + inner] = "/" + key + "/" + inner;
-  }
-  for (std::size_t i = 0; i < machine["cubes"].size(); ++i)
-    out["cubes." + machine["cubes"][i]["type"].get<std::string>() + ".cycles"] = fmt::format("/cubes/{}/cycles", i);
-  return out;
-}
-
 bool isSize(const std::string& field) { return field.size() > 6 && field.compare(field.size() - 6, 6, "_bytes") == 0; }
 
 // A field as typed: its short name, or its name without what stands before the dot.
 std::string fieldOf(const std::string& typed, const std::map<std::string, std::string>& numbers) {
   if (const auto name = shortNames().find(typed); name != shortNames().end()) return name->second;
-  if (typed == kHbm || numbers.count(typed) > 0) return typed;
+  if (typed == kMemoryRate || numbers.count(typed) > 0) return typed;
   for (const char* part : {"rates.", "limits."}) {
     if (numbers.count(part + typed) > 0) return part + typed;
   }
@@ -142,7 +126,8 @@ Result<std::vector<Json>> valuesOf(const std::string& text, const std::string& f
   return values;
 }
 
-Result<Axis> axisOf(const std::string& text, const Json& machine, const std::map<std::string, std::string>& numbers) {
+Result<VariedNumber> axisOf(const std::string& text, const Json& machine,
+                            const std::map<std::string, std::string>& numbers) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0)
     return invalidInput(fmt::format("--vary '{}' must be FIELD=A..B, FIELD=A..B:STEP or FIELD=V,V,...", text),
@@ -150,7 +135,7 @@ Result<Axis> axisOf(const std::string& text, const Json& machine, const std::map
   const std::string typed = text.substr(0, equals);
   const std::string field = fieldOf(typed, numbers);
   if (field.empty()) {
-    std::vector<std::string> known = {kHbm};
+    std::vector<std::string> known = {kMemoryRate};
     for (const auto& [name, meant] : shortNames()) known.push_back(name);
     for (const auto& [name, place] : numbers) known.push_back(name);
     const std::string near = nearestWord(typed, known);
@@ -159,36 +144,17 @@ Result<Axis> axisOf(const std::string& text, const Json& machine, const std::map
                     near.empty() ? "`cubejit targets --soc NAME` prints one" : "the nearest is " + near),
         Stage::kPlan);
   }
-  const bool whole = field != kHbm && machine[Json::json_pointer(numbers.at(field))].is_number_integer();
+  const bool whole = field != kMemoryRate && machine[Json::json_pointer(numbers.at(field))].is_number_integer();
   CUBEJIT_TRY(values, valuesOf(text.substr(equals + 1), field, whole));
-  return Axis{field, values};
-}
-
-// The machine with the values of a point.
-Result<Machine> machineOf(const Json& base, const Json& vary, const std::map<std::string, std::string>& numbers) {
-  Json machine = base;
-  for (const auto& [field, value] : vary.items()) {
-    if (field != kHbm) machine[Json::json_pointer(numbers.at(field))] = value;
-    machine["name"] = machine["name"].get<std::string>() + " " + field + "=" + value.dump();
-  }
-  // Cores share the chip's memory, and its clock is its own.
-  const auto product = [](const Json& m) { return m["cores"].get<double>() * m["mhz"].get<double>(); };
-  for (const char* rate : {"ddr_read", "ddr_write"}) {
-    if (vary.contains(std::string("rates.") + rate) || product(machine) <= 0) continue;
-    if (vary.contains(kHbm))
-      machine["rates"][rate] = vary[kHbm].get<double>() * 1e3 / product(machine);
-    else if (product(machine) != product(base))
-      machine["rates"][rate] = base["rates"][rate].get<double>() * product(base) / product(machine);
-  }
-  return machineFromJson(machine.dump());
+  return VariedNumber{field, values};
 }
 
 }  // namespace
 
-Result<std::vector<Axis>> parseAxes(const std::vector<std::string>& texts, const Machine& base) {
+Result<std::vector<VariedNumber>> parseAxes(const std::vector<std::string>& texts, const Machine& base) {
   const Json machine = Json::parse(machineToJson(base));
-  const auto numbers = numbersOf(machine);
-  std::vector<Axis> axes;
+  const auto numbers = machineNumbers(machine);
+  std::vector<VariedNumber> axes;
   std::string broken;
   const auto note = [&](const std::string& rule) { broken += (broken.empty() ? "" : "\n") + rule; };
   for (const std::string& text : texts) {
@@ -198,61 +164,16 @@ Result<std::vector<Axis>> parseAxes(const std::vector<std::string>& texts, const
       continue;
     }
     const auto named = [&](const char* field) {
-      return std::any_of(axes.begin(), axes.end(), [&](const Axis& a) { return a.field == field; });
+      return std::any_of(axes.begin(), axes.end(), [&](const VariedNumber& a) { return a.field == field; });
     };
     if (named(axis->field.c_str()))
       note(fmt::format("--vary {}: is given twice; put its values in one list", axis->field));
     axes.push_back(std::move(*axis));
-    if (named(kHbm) && (named("rates.ddr_read") || named("rates.ddr_write")))
+    if (named(kMemoryRate) && (named("rates.ddr_read") || named("rates.ddr_write")))
       note("--vary hbm: sets rates.ddr_read and rates.ddr_write; vary either it or them");
   }
   if (!broken.empty()) return invalidInput(broken, Stage::kPlan);
   return axes;
-}
-
-Result<std::vector<GridPoint>> gridOf(const std::vector<Axis>& axes, const Machine& base) {
-  std::size_t count = 1;
-  std::string sizes;
-  for (const Axis& axis : axes) {
-    count *= axis.values.size();  // of each at most kMostPoints, and stopped below
-    sizes += fmt::format("{}{} {}", sizes.empty() ? "" : " x ", axis.values.size(), axis.field);
-    if (count > kMostPoints)
-      return invalidInput(fmt::format("--vary: {} are {} points; the most is {}: take larger steps or fewer fields",
-                                      sizes, count, kMostPoints),
-                          Stage::kPlan);
-  }
-  const Json machine = Json::parse(machineToJson(base));
-  const auto numbers = numbersOf(machine);
-  std::vector<GridPoint> points;
-  std::vector<std::string> broken;
-  for (std::size_t i = 0; i < count; ++i) {
-    GridPoint point{base, Json::object()};
-    std::size_t place = i;
-    for (std::size_t a = axes.size(); a-- > 0; place /= axes[a].values.size())
-      point.vary[axes[a].field] = axes[a].values[place % axes[a].values.size()];
-    // Written in the order of the flags.
-    Json ordered = Json::object();
-    for (const Axis& axis : axes) ordered[axis.field] = point.vary[axis.field];
-    point.vary = ordered;
-    auto made = machineOf(machine, point.vary, numbers);
-    if (made.ok()) {
-      point.machine = std::move(*made);
-    } else {
-      const std::string rules = made.error().message;
-      for (std::size_t begin = 0; begin <= rules.size();) {
-        const std::size_t end = std::min(rules.find('\n', begin), rules.size());
-        const std::string rule = "--vary: " + rules.substr(begin, end - begin);
-        if (std::find(broken.begin(), broken.end(), rule) == broken.end()) broken.push_back(rule);
-        begin = end + 1;
-      }
-    }
-    points.push_back(std::move(point));
-  }
-  if (broken.empty()) return points;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(broken.size(), kMostRules); ++i) text += (i == 0 ? "" : "\n") + broken[i];
-  if (broken.size() > kMostRules) text += fmt::format("\n... and {} more", broken.size() - kMostRules);
-  return invalidInput(text, Stage::kPlan);
 }
 
 }  // namespace cubejit::cli

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how the command goes through the machines there are.
+// Decides how one goes through the machines there are.
 #pragma once
 
 #include <new>
@@ -8,7 +8,7 @@
 
 #include "cubejit/machines.h"
 
-namespace cubejit::cli {
+namespace cubejit {
 
 /// In the order of machineNames(). Their names are known, so only memory can be missing: throws std::bad_alloc.
 inline std::vector<Machine> knownMachines() {
@@ -21,4 +21,4 @@ inline std::vector<Machine> knownMachines() {
   return machines;
 }
 
-}  // namespace cubejit::cli
+}  // namespace cubejit
