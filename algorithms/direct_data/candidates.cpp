@@ -92,21 +92,21 @@ void addBroadcastReuse(const DataView& g, const Machine& m, DirectDataPlan plan,
 constexpr std::int64_t kDepths = 14, kPanelDepths = 4, kRowsOfDepths = 4;
 constexpr double kMostOfL2 = 1.25;
 
-// Rows (or pixels of a line) a task works on; with panels, what a panel holds.
+// Rows (or pixels, where there is one axis) a task works on; with panels, what a panel holds.
 void addCacheBlocks(const DataView& g, const Machine& m, const DirectDataPlan& base, std::vector<DirectDataPlan>& out) {
   const bool panels = base.packA || base.bufferC;
-  const std::int64_t along = g.view.line ? g.phaseLength[2] : g.phaseLength[1];
-  const std::int64_t block = g.view.line ? base.registerW : base.registerH;
+  const std::int64_t along = g.view.oneAxis ? g.phaseLength[2] : g.phaseLength[1];
+  const std::int64_t block = g.view.oneAxis ? base.registerW : base.registerH;
   const std::int64_t gather = g.view.bigIsX ? 1 : 0;
-  const std::int64_t strideAlong = g.view.line ? g.view.stride.w : g.view.stride.h;
+  const std::int64_t strideAlong = g.view.oneAxis ? g.view.stride.w : g.view.stride.h;
   const std::int64_t resultStep = gather != 0 ? strideAlong : 1, operandStep = gather != 0 ? 1 : strideAlong;
   DirectDataPlan plan = base;
   plan.cache.d = base.registerD;
-  const double rowOperand = static_cast<double>((g.view.line ? 1 : g.operand.extent.w) * g.operand.channels * 4);
+  const double rowOperand = static_cast<double>((g.view.oneAxis ? 1 : g.operand.extent.w) * g.operand.channels * 4);
   const std::int64_t partials =
       base.vectorize == DataVectors::kInputChannels ? m.isa.lanes() : 1;  // a vector for each result
   const double rowResult =
-      static_cast<double>((g.view.line ? 1 : g.result.extent.w) * g.result.channels * 4 * partials);
+      static_cast<double>((g.view.oneAxis ? 1 : g.result.extent.w) * g.result.channels * 4 * partials);
   std::vector<std::int64_t> blocks{1, 2, 4, 8, 16, 64, 256};
   for (const std::int64_t tasks : {1, 2, 4}) blocks.push_back(divUp(along, tasks * m.cores * block));  // equal shares
   std::sort(blocks.begin(), blocks.end());
@@ -144,8 +144,8 @@ void addPrivateWeights(const DataView& g, const Machine& m, DirectDataPlan plan,
     addCacheBlocks(g, m, plan, out);
     return;
   }
-  const std::int64_t along = g.view.line ? g.phaseLength[2] : g.phaseLength[1];
-  const std::int64_t block = g.view.line ? plan.registerW : plan.registerH;
+  const std::int64_t along = g.view.oneAxis ? g.phaseLength[2] : g.phaseLength[1];
+  const std::int64_t block = g.view.oneAxis ? plan.registerW : plan.registerH;
   plan.cache.h = divUp(along, block) * block;
   plan.cache.d = divUp(g.phaseLength[0], plan.registerD) * plan.registerD;
   out.push_back(plan);

@@ -22,7 +22,7 @@ class DirectDataCosting {
   DirectDataCosting(const Problem& problem, const DirectDataPlan& plan, const Machine& machine)
       : plan_(plan),
         m_(machine),
-        line_(makeConvView(problem, Pass::kDx).line),
+        line_(makeConvView(problem, Pass::kDx).oneAxis),
         v_(makeConvView(problem, Pass::kDx, true)) {
     const DataSums total =
         dataSums(v_, line_ ? std::array<std::int64_t, 3>{1, plan.registerW, 1}

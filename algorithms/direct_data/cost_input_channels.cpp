@@ -14,8 +14,8 @@ PlanCost inputChannelCost(const Problem& problem, const DirectDataPlan& plan, co
   const ConvView v = makeConvView(problem, Pass::kDx);
   const TensorView &result = v.bigIsX ? v.big : v.small, &operand = v.bigIsX ? v.small : v.big;
   const DataSums total =
-      dataSums(v, v.line ? std::array<std::int64_t, 3>{1, 1, plan.registerW}
-                         : std::array<std::int64_t, 3>{plan.registerD, plan.registerH, plan.registerW});
+      dataSums(v, v.oneAxis ? std::array<std::int64_t, 3>{1, 1, plan.registerW}
+                            : std::array<std::int64_t, 3>{plan.registerD, plan.registerH, plan.registerW});
   const double lanes = m.isa.lanes(), channels = static_cast<double>(result.channels);
   const double words = static_cast<double>(operand.words(plan.dotProducts));
   const double vectors = std::ceil(words / lanes);
@@ -35,7 +35,7 @@ PlanCost inputChannelCost(const Problem& problem, const DirectDataPlan& plan, co
                     total.blocks * copies * kCallCycles / 4.0 + results * kLaneSumCycles;
   const double cacheBytes = static_cast<double>(plan.cache.h + v.kernel.h) *
                             static_cast<double>(plan.cache.d + v.kernel.d) *
-                            static_cast<double>(v.line ? 1 : operand.extent.w) * words * 4;
+                            static_cast<double>(v.oneAxis ? 1 : operand.extent.w) * words * 4;
   const double operandBytes = static_cast<double>(operand.bytes),
                reread = overlap(v, plan.cache.h, 1) * overlap(v, plan.cache.d, 0);
   cost.memoryCycles =
@@ -46,7 +46,7 @@ PlanCost inputChannelCost(const Problem& problem, const DirectDataPlan& plan, co
   // Partial sums wait in the panel, a vector for each result: written and read again, from where the cache block's panel lies.
   const double cacheResults = static_cast<double>((v.bigIsX ? v.stride.h : 1) * plan.cache.h) *
                               static_cast<double>((v.bigIsX ? v.stride.d : 1) * plan.cache.d) *
-                              static_cast<double>(v.line ? 1 : result.extent.w) * channels;
+                              static_cast<double>(v.oneAxis ? 1 : result.extent.w) * channels;
   const double far = bytesPerCycle(m, std::min(cacheResults, results) * lanes * 4, false);
   cost.memoryCycles += 2.0 * results * lanes * 4 * (1.0 / far - 1.0 / m.rates.l2BytesPerCycle);
   if (plan.packA)

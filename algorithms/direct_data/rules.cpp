@@ -82,13 +82,13 @@ void shapeRules(const Problem& p, const DirectDataPlan& plan, const Machine& m, 
   const TensorView &result = gather ? v.big : v.small, &operand = gather ? v.small : v.big;
   const std::int64_t box = plan.registerN * plan.registerD * plan.registerH * plan.registerW;
   const std::int64_t lanes = m.isa.lanes();
-  const int axis = v.line ? 2 : 1;  // the one that cache blocks cut
+  const int axis = v.oneAxis ? 2 : 1;  // the one that cache blocks cut
   const std::int64_t along = divUp(result.extent[axis], gather ? v.stride[axis] : 1);
   requireFewBlocks(rules, "cache_h", along, plan.cache.h, "raise cache_h");
   rules.require(!plan.dotProducts || operand.c0 <= 1 || operand.c0 % 2 == 0, [&] {
     return "dot_products must be false: pairs of channels lie in two blocks of " + std::to_string(operand.c0);
   });
-  requireFewBlocks(rules, "cache_h", std::min(plan.cache.h, along), v.line ? plan.registerW : plan.registerH,
+  requireFewBlocks(rules, "cache_h", std::min(plan.cache.h, along), v.oneAxis ? plan.registerW : plan.registerH,
                    "lower cache_h");
   if (plan.vectorize == DataVectors::kInputChannels) {
     MicrokernelRegisters sums;
@@ -108,7 +108,7 @@ void shapeRules(const Problem& p, const DirectDataPlan& plan, const Machine& m, 
     rules.require(plan.registerVectors == 1,
                   "register_vectors must be 1: vectorize = input_channels has one vector a pixel and output channel");
     rules.require(plan.broadcastTaps == 1, "broadcast_taps must be 1: vectorize = input_channels has no broadcasts");
-    rules.require(plan.cache.h % (v.line ? plan.registerW : plan.registerH) == 0,
+    rules.require(plan.cache.h % (v.oneAxis ? plan.registerW : plan.registerH) == 0,
                   "cache_h must be a multiple of the register block's rows");
     rules.require(plan.cache.d % plan.registerD == 0, "cache_d must be a multiple of register_d");
     if (!plan.packA) {
@@ -160,7 +160,7 @@ void shapeRules(const Problem& p, const DirectDataPlan& plan, const Machine& m, 
     rules.require(plan.packsWeights() || channelsSideBySide(p),
                   "pack_b must not be none: w is not f32 whose channels of dx lie side by side");
     rules.require(plan.registerN == 1 || (!plan.packA && !plan.bufferC), "register_n must be 1 when panels are used");
-    rules.require(plan.cache.h % (v.line ? plan.registerW : plan.registerH) == 0,
+    rules.require(plan.cache.h % (v.oneAxis ? plan.registerW : plan.registerH) == 0,
                   "cache_h must be a multiple of the register block's rows");
     rules.require(plan.cache.d % plan.registerD == 0, "cache_d must be a multiple of register_d");
   }

@@ -94,7 +94,7 @@ void setReduction(const ConvView& v, PixelPairs pairs, DirectWeightsPlan& plan, 
   const auto all = static_cast<double>(v.batch * e.volume());
   const auto pixels = static_cast<std::int64_t>(std::max(64.0, std::min(budgetBytes / pixelBytes, all)));
   plan.reduction.n = plan.reduction.d = plan.reduction.h = 1;
-  if (v.line) {
+  if (v.oneAxis) {
     plan.reduction.h = std::min(e.w, std::max<std::int64_t>(16, divUp(equalPiece(e.w, pixels), 8) * 8));
     if (plan.reduction.h >= e.w)
       plan.reduction.n = imagesOfWord(pairs) * std::clamp<std::int64_t>(pixels / std::max<std::int64_t>(1, e.w), 1,
@@ -205,7 +205,7 @@ void addFirstUse(const WeightView& view, const Machine& m, DirectWeightsPlan pla
   const double copies = steps * static_cast<double>(plan.registerVectors * m.isa.lanes() * 4);
   if (copies > kCopiesShare * static_cast<double>(m.buffers.l1Bytes)) return;
   // A block is one chain.
-  if (v.line && plan.reduction.n == 1)
+  if (v.oneAxis && plan.reduction.n == 1)
     plan.reduction.h = std::min(plan.reduction.h, divUp(equalPiece(plan.reduction.h, kLongestChain), 8) * 8);
   const PartialSums sumsOfBlocks = ReductionPartition(view.asked, plan.reduction).sums();
   if (sumsOfBlocks.chainsOfBlock() > 1) return;

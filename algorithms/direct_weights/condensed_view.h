@@ -11,7 +11,7 @@ namespace cubejit {
 /// its big tensor need not follow each other. Channels-last only: elsewhere a row's pixels are moved as blocks with its neighbours',
 /// and rows alone took longer than the pixels between them (0.93 to 0.98 of the speed with strides of two).
 inline ConvView condensed(ConvView v) {
-  if (v.line || !v.big.channelsLast) return v;
+  if (v.oneAxis || !v.big.channelsLast) return v;
   for (const int axis : {0, 1}) {
     const bool inside = (v.small.extent[axis] - 1) * v.stride[axis] < v.big.extent[axis];
     if (v.kernel[axis] != 1 || v.pad[axis] != 0 || v.stride[axis] == 1 || !inside) continue;

@@ -48,7 +48,7 @@ class DirectWeightsCosting {
                                                                 std::max(1.0, static_cast<double>(s_.v.stride.w)))
                                 : 1.0;
     const bool unrolledRows =
-        !s_.v.line &&
+        !s_.v.oneAxis &&
         s_.columns + 1 - edgeRuns <= static_cast<double>(unrolledColumns(static_cast<std::int64_t>(s_.accs)));
     const double segments =
         static_cast<double>(s_.plan.reduction.d * s_.reduced.reduction.n) *
@@ -123,7 +123,7 @@ class DirectWeightsCosting {
 
   double packed(const TensorView& t, bool big) const {
     const double around =
-        big ? s_.copied(0, s_.plan.reduction.d) * s_.copied(s_.v.line ? 2 : 1, s_.plan.reduction.h) : 1.0;
+        big ? s_.copied(0, s_.plan.reduction.d) * s_.copied(s_.v.oneAxis ? 2 : 1, s_.plan.reduction.h) : 1.0;
     // Each image, plane and block of channels of a reduction block is a call.
     const double calls =
         t.c0 == 0 ? 0 : s_.blocks * static_cast<double>(s_.reduced.reduction.n * s_.plan.reduction.d) * panelPieces(t);

@@ -58,7 +58,7 @@ inline std::int64_t wordSpacing(const ConvView& v, PixelPairs pairs, bool big) {
   const bool transposed = !t.channelsLast && t.c0 == 0;
   const std::int64_t columns = pairs == PixelPairs::kColumns ? 2 : 1, spacing = columns * (big ? v.stride.w : 1);
   if (v.kernel.w != 1 || v.pad.w != 0 || transposed || spacing > 16 || 16 % spacing != 0) return 1;
-  if (v.line) return spacing == columns ? spacing : 1;
+  if (v.oneAxis) return spacing == columns ? spacing : 1;
   return t.extent.w % spacing == 0 ? spacing : 1;
 }
 

@@ -39,7 +39,7 @@ Range insideOf(const ConvView& v, int axis, std::int64_t tap) {
 }
 
 double pixelsOfBlock(const WeightView& view, const DirectWeightsPlan& plan) {
-  const std::int64_t columns = view.words.line ? 1 : view.words.small.extent.w;
+  const std::int64_t columns = view.words.oneAxis ? 1 : view.words.small.extent.w;
   return static_cast<double>(plan.reduction.h * columns * plan.reduction.d * view.blockImages(plan.reduction.n));
 }
 
@@ -98,14 +98,14 @@ WeightShape::WeightShape(const Problem& problem, const DirectWeightsPlan& p, con
   widened = laneInPanel || l.dtype == DType::kF32 || sharesLines ? 1.0 : kWidenedLoads;
 
   blocks = static_cast<double>(partition.blocks());
-  blockRows = v.line ? 1.0 : static_cast<double>(plan.reduction.h);
+  blockRows = v.oneAxis ? 1.0 : static_cast<double>(plan.reduction.h);
   blockPixels = pixelsOfBlock(view, plan);
   blockSteps = columnPairs ? blockPixels / 2 : blockPixels;
   calls = blocks * groups * tiles * outerTaps;
   // What a pixel's channel takes of a reduction block. Pairs of columns: dot products read a word for every other column, but the big
   // tensor's every column if its taps overlap. Cut planes and rows are read with what the taps reach around them.
-  reach = withReach(!v.line && plan.reduction.d < v.small.extent.d, 0, plan.reduction.d) *
-          withReach(!v.line && plan.reduction.h < v.small.extent.h, 1, plan.reduction.h);
+  reach = withReach(!v.oneAxis && plan.reduction.d < v.small.extent.d, 0, plan.reduction.d) *
+          withReach(!v.oneAxis && plan.reduction.h < v.small.extent.h, 1, plan.reduction.h);
   const double smallEach = columnPairs ? 2.0 : 4.0, bigEach = (columnPairs && v.kernel.w == 1 ? 2.0 : 4.0) * reach;
   laneEach = operandsTransposed ? smallEach : bigEach;
   rowEach = operandsTransposed ? bigEach : smallEach;

@@ -34,8 +34,8 @@ std::vector<std::pair<bool, bool>> panelChoices(GroupPanel first, GroupPanel sec
 }
 
 void addCacheBlocks(const GroupedShape& s, const Machine& m, GroupedDataPlan plan, std::vector<GroupedDataPlan>& out) {
-  const bool line = s.view.line;
-  const std::int64_t along = line ? s.result.extent.w : s.result.extent.h;
+  const bool oneAxis = s.view.oneAxis;
+  const std::int64_t along = oneAxis ? s.result.extent.w : s.result.extent.h;
   plan.cache.d = 1;
   const bool bufferC = buffersResults(s.result, m.isa);
   if (!plan.packA && !bufferC) {
@@ -44,9 +44,9 @@ void addCacheBlocks(const GroupedShape& s, const Machine& m, GroupedDataPlan pla
     out.push_back(plan);
     plan.order = IterateOrder::kPixelsOuter;
     for (const std::int64_t parts : {std::int64_t{1}, std::int64_t{4}, std::int64_t{16},
-                                     divUp(along, (line ? plan.registerW : plan.registerH) * kMostBlocks / 4)}) {
+                                     divUp(along, (oneAxis ? plan.registerW : plan.registerH) * kMostBlocks / 4)}) {
       plan.cache.h = roundUp(equalPiece(along, std::max<std::int64_t>(1, divUp(along, parts))), plan.registerH);
-      if (line) plan.cache.h = std::max(plan.cache.h, plan.registerW);
+      if (oneAxis) plan.cache.h = std::max(plan.cache.h, plan.registerW);
       out.push_back(plan);
     }
     return;
@@ -60,16 +60,16 @@ void addCacheBlocks(const GroupedShape& s, const Machine& m, GroupedDataPlan pla
     plan.groupParts = divUp(s.blocks, blocksEach);
     const double channels = static_cast<double>(blocksEach * m.isa.lanes());
     const double rowBytes = 4.0 * channels *
-                            ((plan.packA ? static_cast<double>(line ? 1 : s.operand.extent.w) : 0.0) +
-                             (bufferC ? static_cast<double>(line ? 1 : s.result.extent.w) : 0.0));
+                            ((plan.packA ? static_cast<double>(oneAxis ? 1 : s.operand.extent.w) : 0.0) +
+                             (bufferC ? static_cast<double>(oneAxis ? 1 : s.result.extent.w) : 0.0));
     for (const std::int64_t depths :
          {s.result.extent.d, std::min<std::int64_t>(4, s.result.extent.d), std::int64_t{1}}) {
       const std::int64_t reach = depths + (s.view.kernel.d - 1) * s.view.dilation.d;
       const auto rows = static_cast<std::int64_t>(budget / (rowBytes * static_cast<double>(reach)));
       if (rows < std::min<std::int64_t>(along, 4) && depths > 1) continue;
       plan.cache.d = depths;
-      plan.cache.h = roundUp(equalPiece(along, std::max({line ? plan.registerW : 1, rows, divUp(along, kMostBlocks)})),
-                             plan.registerH);
+      plan.cache.h = roundUp(
+          equalPiece(along, std::max({oneAxis ? plan.registerW : 1, rows, divUp(along, kMostBlocks)})), plan.registerH);
       out.push_back(plan);
       if (depths == 1) break;
     }
@@ -125,7 +125,7 @@ void setReduction(const GroupedShape& s, GroupedWeightsPlan& plan, double budget
                              static_cast<double>(v.big.channels) * static_cast<double>(v.stride.volume()));
   const auto pixels = static_cast<std::int64_t>(std::max(64.0, budgetBytes / std::max(1.0, pixelBytes)));
   plan.reduction.n = plan.reduction.d = plan.reduction.h = 1;
-  if (v.line) {
+  if (v.oneAxis) {
     plan.reduction.h = std::max<std::int64_t>(1, equalPiece(e.w, pixels));
     if (plan.reduction.h >= e.w)
       plan.reduction.n =

@@ -45,7 +45,7 @@ double rereadBytes(const GroupedShape& s, const GroupedDataPlan& plan, double ro
 // Share of the operand's rows that two cache blocks read, on two cores if need be.
 double sharedByCacheBlocks(const GroupedShape& s, const GroupedDataPlan& plan) {
   const ConvView& v = s.view;
-  if (v.line || plan.cache.h >= s.result.extent.h) return 0.0;
+  if (v.oneAxis || plan.cache.h >= s.result.extent.h) return 0.0;
   return static_cast<double>((v.kernel.h - 1) * v.dilation.h) / static_cast<double>(plan.cache.h);
 }
 
@@ -80,8 +80,8 @@ PlanCost groupedDataCost(const Problem& problem, const GroupedDataPlan& plan, co
   const bool tail = v.groups % s.perBlock != 0;
   const bool columns = plan.order == IterateOrder::kChannelsOuter && !plan.packA && !bufferC;
   const double calls =
-      columns ? (v.line ? 4.0 : std::min(runs * 3.0, rows * runs) * static_cast<double>(s.result.extent.d)) * images *
-                    blocks
+      columns ? (v.oneAxis ? 4.0 : std::min(runs * 3.0, rows * runs) * static_cast<double>(s.result.extent.d)) *
+                    images * blocks
               : rows * runs * static_cast<double>(std::min(plan.groupParts, s.blocks)) * (tail ? 2.0 : 1.0);
   cost.callCycles = calls * kCallCycles +
                     rows * runs * blocks *
@@ -101,9 +101,9 @@ PlanCost groupedDataCost(const Problem& problem, const GroupedDataPlan& plan, co
   cost.moveCycles = blocks * static_cast<double>(v.taps()) * channels * (m.rates.transposeCycles + kCellPackCycles);
   if (plan.packA) {
     const double step = v.bigIsX ? static_cast<double>(v.stride.h) : 1.0;
-    const double again = v.line ? 1.0
-                                : 1.0 + static_cast<double>((v.kernel.h - 1) * v.dilation.h) /
-                                            (static_cast<double>(plan.cache.h) / step + 1.0);
+    const double again = v.oneAxis ? 1.0
+                                   : 1.0 + static_cast<double>((v.kernel.h - 1) * v.dilation.h) /
+                                               (static_cast<double>(plan.cache.h) / step + 1.0);
     const double againD = 1.0 + static_cast<double>((v.kernel.d - 1) * v.dilation.d) /
                                     (static_cast<double>(plan.cache.d) + static_cast<double>(v.kernel.d - 1));
     cost.moveCycles += panelMoveCycles(s, plan.groupParts, s.operand, m) * again * againD;
@@ -114,7 +114,7 @@ PlanCost groupedDataCost(const Problem& problem, const GroupedDataPlan& plan, co
   double tasks = images * (columns ? blocks : static_cast<double>(std::min(plan.groupParts, s.blocks)));
   tasks *= std::ceil(static_cast<double>(s.result.extent.d) / static_cast<double>(plan.cache.d));
   if (!columns)
-    tasks *= std::ceil(static_cast<double>(v.line ? s.result.extent.w : s.result.extent.h) /
+    tasks *= std::ceil(static_cast<double>(v.oneAxis ? s.result.extent.w : s.result.extent.h) /
                        static_cast<double>(plan.cache.h));
   finish(cost, m, tasks, spreadOf(tasks, m.cores));
   return cost;

@@ -64,9 +64,9 @@ void groupedRules(const Problem& core, const GroupedDataPlan& plan, const Machin
   const GroupPanels panels = groupPanels(s, Pass::kDx, m, plan.dotProducts);
   const ConvView& v = s.view;
   panelRule("pack_a", plan.packA, panels.a, rules);
-  const std::int64_t along = v.line ? s.result.extent.w : s.result.extent.h;
+  const std::int64_t along = v.oneAxis ? s.result.extent.w : s.result.extent.h;
   requireFewBlocks(rules, "cache_h", along, plan.cache.h, "raise cache_h");
-  requireFewBlocks(rules, "cache_h", std::min(plan.cache.h, along), v.line ? plan.registerW : plan.registerH,
+  requireFewBlocks(rules, "cache_h", std::min(plan.cache.h, along), v.oneAxis ? plan.registerW : plan.registerH,
                    "lower cache_h");
   registerRules(s, plan.registerH * plan.registerW, plan.registerVectors,
                 plan.packA || plan.dotProducts || s.operand.dtype == DType::kF32, m,

@@ -91,9 +91,9 @@ PlanCost groupedWeightsCost(const Problem& problem, const GroupedWeightsPlan& pl
   const bool bigStaged = s.bigIsPermuted ? plan.packA : plan.packB,
              smallStaged = s.bigIsPermuted ? plan.packB : plan.packA;
   if (bigStaged) {
-    const double again = v.line ? 1.0
-                                : 1.0 + static_cast<double>((v.kernel.h - 1) * v.dilation.h) /
-                                            static_cast<double>(plan.reduction.h * v.stride.h);
+    const double again = v.oneAxis ? 1.0
+                                   : 1.0 + static_cast<double>((v.kernel.h - 1) * v.dilation.h) /
+                                               static_cast<double>(plan.reduction.h * v.stride.h);
     const double againD =
         1.0 + static_cast<double>((v.kernel.d - 1) * v.dilation.d) / static_cast<double>(plan.reduction.d * v.stride.d);
     cost.moveCycles += panelMoveCycles(s, plan.groupParts, v.big, m) * again * againD;

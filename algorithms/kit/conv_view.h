@@ -3,7 +3,7 @@
 // Decides one view that ordinary and transposed convolutions share, so that each gradient is planned and lowered once.
 // Every convolution relates a `small` tensor (positions o) to a `big` one (positions i) by  i = o*stride + k*dilation - pad.
 // Ordinary: big = x, small = y. Transposed: big = y, small = x. Weights are [small channel][big channel / groups][taps] in both.
-// Pointwise problems (1x1, stride 1, no padding) are presented as one line of pixels.
+// Pointwise problems (1x1, stride 1, no padding) are presented as one axis of pixels.
 // A strided activation is channels-last or plain with gaps if its channels, or the pixels of a row, are neighbours; any other one lies in
 // blocks of one channel.
 #pragma once
@@ -85,11 +85,11 @@ struct ConvView {
   TensorView big, small;
   Dhw kernel, stride, dilation, pad;  ///< pad before
   bool bigIsX = true;
-  bool line = false;     ///< only one axis has extent, kernel or padding: W, or H if lineOnH
-  bool lineOnH = false;  ///< the line lies on H (W = 1), so that it can be cut into cache blocks of rows
+  bool oneAxis = false;     ///< only one axis has extent, kernel or padding: W, or H if oneAxisOnH
+  bool oneAxisOnH = false;  ///< it lies on H (W = 1), so that it can be cut into cache blocks of rows
   std::int64_t taps() const { return kernel.volume(); }
   /// dW: whether reduction blocks are pieces of rows.
-  bool cutsRows() const { return line || small.extent.w > kLongestRow; }
+  bool cutsRows() const { return oneAxis || small.extent.w > kLongestRow; }
 };
 
 namespace conv_view_detail {
@@ -167,8 +167,8 @@ inline TensorView makeStrided(const Problem& p, TensorId id, const ConvView& v, 
   t.c0 = g.apart ? 1 : 0;
   t.blockStride = g.apart ? g.c : 0;
   t.wStride = g.w;
-  t.hStride = v.line ? extent.w * g.w : g.h;
-  t.dStride = v.line ? extent.h * t.hStride : g.d;
+  t.hStride = v.oneAxis ? extent.w * g.w : g.h;
+  t.dStride = v.oneAxis ? extent.h * t.hStride : g.d;
   t.nStride = g.n;
   t.bytes = v.batch * channels * extent.volume() * bytes;
   t.span = formatBytes(p, id);
@@ -188,7 +188,7 @@ inline bool isPointwise(const Problem& p) {
   return p.kernel == one && p.stride == one && p.padBefore == zero && p.padAfter == zero && p.in == p.out;
 }
 
-inline bool isLine(const Problem& p) {
+inline bool hasOneAxis(const Problem& p) {
   return p.in.d == 1 && p.in.h == 1 && p.out.d == 1 && p.out.h == 1 && p.kernel.d == 1 && p.kernel.h == 1 &&
          p.padBefore.d == 0 && p.padBefore.h == 0;
 }
@@ -208,8 +208,8 @@ inline std::int64_t imagesAsPlanes(const Problem& p) {
 }  // namespace conv_view_detail
 
 /// The view of a gradient of a legal problem.
-/// `lineOnH` prefetches for a line (if the problem is one) to lie on H.
-inline ConvView makeConvView(const Problem& p, Pass pass, bool lineOnH = false) {
+/// `oneAxisOnH`: the axis of a problem that has only one lies on H.
+inline ConvView makeConvView(const Problem& p, Pass pass, bool oneAxisOnH = false) {
   namespace detail = conv_view_detail;
   ConvView v;
   v.batch = p.batch;
@@ -223,7 +223,7 @@ inline ConvView makeConvView(const Problem& p, Pass pass, bool lineOnH = false) 
   const TensorFormat ofX = formatOf(p, xId), ofY = formatOf(p, yId);
   Dhw in = p.in, out = p.out;
   const std::int64_t planes = detail::imagesAsPlanes(p);
-  v.line = detail::isLine(p) && planes == 1;
+  v.oneAxis = detail::hasOneAxis(p) && planes == 1;
   // Planes of blocked tensors do not follow each other.
   const bool blocked = ofX.layout == Layout::kNdc1hwc0 || ofY.layout == Layout::kNdc1hwc0;
   if (detail::isPointwise(p) && p.batch > 0 && !(blocked && p.in.d > 1) && detail::pixelsFollow(p, xId) &&
@@ -231,12 +231,12 @@ inline ConvView makeConvView(const Problem& p, Pass pass, bool lineOnH = false) 
     const bool imagesTouch = detail::imagesFollow(p, xId) && detail::imagesFollow(p, yId);
     in = out = Dhw{1, 1, p.in.volume() * (imagesTouch ? p.batch : 1)};
     if (imagesTouch) v.batch = 1;
-    v.line = imagesTouch || planes == 1;
+    v.oneAxis = imagesTouch || planes == 1;
   }
-  if (lineOnH && v.line) {
+  if (oneAxisOnH && v.oneAxis) {
     for (Dhw* extent : {&in, &out, &v.kernel, &v.stride, &v.dilation}) detail::moveLineToH(*extent, 1);
     detail::moveLineToH(v.pad, 0);
-    v.lineOnH = true;
+    v.oneAxisOnH = true;
   }
   // Steps that are never taken end at the tensor, so that a giant one costs nothing.
   for (int a = 0; a < 3; ++a) {

@@ -8,11 +8,11 @@
 
 namespace cubejit {
 
-/// dX: M = pixels of dx in `rows` rows (of a line: pixels), K = channels of dy x taps, N = channels of dx.
+/// dX: M = pixels of dx in `rows` rows (where there is one axis: pixels), K = channels of dy x taps, N = channels of dx.
 inline Mkn dataShape(const Problem& core, std::int64_t rows) {
   const ConvView v = makeConvView(core, Pass::kDx);
   const TensorView &result = v.bigIsX ? v.big : v.small, &operand = v.bigIsX ? v.small : v.big;
-  return Mkn{rows * (v.line ? 1 : result.extent.w), operand.channels * v.taps(), result.channels};
+  return Mkn{rows * (v.oneAxis ? 1 : result.extent.w), operand.channels * v.taps(), result.channels};
 }
 
 /// dW: M = channels of the small tensor, K = its pixels, N = channels of the big one x taps.

@@ -17,7 +17,7 @@ constexpr std::int64_t kMostSimulated = 256;  // tasks; among more than that the
 
 std::int64_t columnsOfBlock(const ConvView& v, const ReductionBlock& block) {
   const std::int64_t columns = v.small.extent.w;
-  if (v.line) return std::min(block.h, columns);
+  if (v.oneAxis) return std::min(block.h, columns);
   return v.cutsRows() ? equalPiece(columns, kLongestRow) : columns;
 }
 
@@ -28,12 +28,12 @@ ReductionPartition::ReductionPartition(const ConvView& v, const ReductionBlock& 
     units_ = v.batch * e.d * e.h;
     extent_ = e.w;
     piece_ = columns;
-  } else if (!v.line && block.h < e.h) {
+  } else if (!v.oneAxis && block.h < e.h) {
     units_ = v.batch * e.d;
     extent_ = e.h;
     piece_ = block.h;
     each_ = e.w;
-  } else if (!v.line && block.d < e.d) {
+  } else if (!v.oneAxis && block.d < e.d) {
     units_ = v.batch;
     extent_ = e.d;
     piece_ = block.d;
@@ -78,14 +78,14 @@ void requireReductionBlocks(Rules& rules, const Problem& p, const ReductionBlock
              " there are";
     });
   };
-  atMost("reduction_h", block.h, v.line ? e.w : e.h);
-  atMost("reduction_d", block.d, v.line ? 1 : e.d);
+  atMost("reduction_h", block.h, v.oneAxis ? e.w : e.h);
+  atMost("reduction_d", block.d, v.oneAxis ? 1 : e.d);
   atMost("reduction_n", block.n, v.batch);
   rules.require(block.d == 1 || block.h >= e.h, "reduction_d of more than 1 needs whole planes: raise reduction_h");
-  const bool whole = v.line ? block.h >= e.w : block.h >= e.h && block.d >= e.d;
+  const bool whole = v.oneAxis ? block.h >= e.w : block.h >= e.h && block.d >= e.d;
   rules.require(block.n == 1 || whole,
                 "reduction_n of more than 1 needs whole images: raise reduction_h and reduction_d");
-  rules.require(!v.cutsRows() || v.line || block.h == 1, [&] {
+  rules.require(!v.cutsRows() || v.oneAxis || block.h == 1, [&] {
     return "reduction_h must be 1: rows of more than " + std::to_string(kLongestRow) + " columns are cut";
   });
 }

@@ -35,7 +35,7 @@ class ReductionPartition {
   std::int64_t row_ = 1;  ///< columns of a block
 };
 
-/// A reduction block is a run of whole rows, planes or images (of a line: pixels), and none of them is summed twice.
+/// A reduction block is a run of whole rows, planes or images (where there is one axis: pixels), and none of them is summed twice.
 void requireReductionBlocks(Rules& rules, const Problem& core, const ReductionBlock& block);
 
 }  // namespace cubejit

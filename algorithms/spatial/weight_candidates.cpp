@@ -46,8 +46,8 @@ void addReductions(const ConvView& v, const Machine& m, SpatialWeightsPlan plan,
     plan.reductionParts = std::clamp(parts, std::min(sums.leastParts(), sums.blocks), sums.blocks);
     if (out.empty() || !alike(out.back(), plan)) out.push_back(plan);
   };
-  const ReductionBlock image{1, v.line ? 1 : std::max<std::int64_t>(1, e.d),
-                             std::max<std::int64_t>(1, v.line ? e.w : e.h)};
+  const ReductionBlock image{1, v.oneAxis ? 1 : std::max<std::int64_t>(1, e.d),
+                             std::max<std::int64_t>(1, v.oneAxis ? e.w : e.h)};
   const bool fits = ReductionPartition(v, image).sums(m.isa.lanes()).mostBlocks() > 0;
   if (fits && (parts <= batch || parts == 1)) {
     add(image);
@@ -56,7 +56,7 @@ void addReductions(const ConvView& v, const Machine& m, SpatialWeightsPlan plan,
   }
   const std::int64_t longest = kLongestChain * 32 * m.isa.lanes(),
                      pixels = std::clamp<std::int64_t>(ceilDiv(batch * e.volume(), 4 * parts), 1, longest);
-  if (v.line) return add({1, 1, std::min(e.w, roundUp(pixels, m.isa.lanes()))});
+  if (v.oneAxis) return add({1, 1, std::min(e.w, roundUp(pixels, m.isa.lanes()))});
   const std::int64_t rows = std::max<std::int64_t>(1, pixels / e.w), whole = v.cutsRows() ? 1 : e.h;
   if (rows < whole) return add({1, 1, std::min(e.h, roundUp(rows, plan.registerH))});
   if (v.cutsRows()) return add({1, 1, 1});

@@ -202,7 +202,7 @@ Result<Session*> sharedSession(const Machine* chip) {
   auto options = optionsFromEnvironment();
   if (options.ok() && chip != nullptr) {
     options->machine = *chip;
-    options->forwardCopies = true;
+    options->elideCopies = true;
   }
   return shared->made
       .emplace(name, options.ok() ? Result<Session*>(new Session(*options)) : Result<Session*>(options.error()))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides that gathers are made, composed and compared once: what looks alike has one number. Leaves which of them meet to forward_copies.
+// Decides that gathers are made, composed and compared once: what looks alike has one number. Leaves which of them meet to elide_copies.
 #pragma once
 
 #include <cstddef>

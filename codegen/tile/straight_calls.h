@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides, for calls that run one behind the other, which moves read their writers' source instead, and which are not needed then. Leaves
-// where such sequences are, and calling what has been composed, to forward_copies.
+// where such sequences are, and calling what has been composed, to elide_copies.
 #pragma once
 
 #include <cstdint>
@@ -58,10 +58,10 @@ class StraightCalls {
                 std::size_t end);
 
   const std::vector<CallPart>& calls() const { return calls_; }
-  /// Takes out of `through` (by buffer) those that moves cannot be forwarded through: others than moves touch them, or what is read was not
+  /// Takes out of `through` (by buffer) those whose copies cannot be elided: others than moves touch them, or what is read was not
   /// written before in the sequence.
   void exclude(std::vector<bool>& through);
-  /// `mostReads` as in CopyForwarding.
+  /// `mostReads` as in CopyElision.
   void forward(const std::vector<bool>& through, const std::function<int(const Buffer&)>& mostReads);
 
  private:

@@ -103,7 +103,7 @@ typedef struct cubejit_options {
   const char*
       machine; /* an NPU to emulate, by name, or a file with one as JSON (as `cubejit targets --soc NAME` prints it); null: this host */
   int32_t
-      forward_copies; /* 1: of an NPU's programs what only copies between its buffers is left out; the same bits, counts and cycles */
+      elide_copies; /* 1: of an NPU's programs what only copies between its buffers is left out; the same bits, counts and cycles */
   int32_t reserved;   /* 0 */
   uint64_t mem_limit; /* most bytes of workspace of a run; 0: no limit (Options::memLimit) */
 } cubejit_options;

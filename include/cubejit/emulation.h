@@ -51,7 +51,7 @@ class Emulation {
   /// Shows, for tasks with at least `most` multiplications where there are so many, that what `fast` leaves out changes no operand of any
   /// of them, and nothing that leaves the chip's buffers: both interpreters run both programs on elements told apart by their bits. Returns
   /// how many multiplications were compared; 0 without `fast`, and where nothing could be left out. Error: the first difference.
-  CUBEJIT_API Result<std::int64_t> proveForwarding(std::int64_t most = 24) const;
+  CUBEJIT_API Result<std::int64_t> proveElision(std::int64_t most = 24) const;
   /// Computes the pass. Results and report are the same in every bit for any number of threads.
   CUBEJIT_API Result<EmulationReport> run(const Tensors& tensors, const EmulationRun& how = {});
 

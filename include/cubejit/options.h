@@ -72,7 +72,7 @@ constexpr const char* toString(TuneMode m) {
 /// What plans of an emulated NPU are measured by. Records of one are never used for the other.
 enum class TuneGoal : std::uint8_t {
   kCycles,   ///< the chip's modelled cycles
-  kHostTime  ///< how long this host takes to emulate them: of this CPU, these threads, this Options::forwardCopies
+  kHostTime  ///< how long this host takes to emulate them: of this CPU, these threads, this Options::elideCopies
 };
 constexpr const char* toString(TuneGoal g) { return g == TuneGoal::kCycles ? "cycles" : "host-time"; }
 
@@ -81,7 +81,7 @@ struct Options {
   /// keep denormals as the chip does. Unset: this host.
   std::optional<Machine> machine;
   /// In an NPU's programs what only copies between the chip's buffers is left out. The same bits, counts and cycles, sooner.
-  bool forwardCopies = false;
+  bool elideCopies = false;
   /// Programs of an NPU are checked before they run for what a real chip would get wrong (sanitizer.h): a program that has such a fault
   /// is not compiled, kInternal, and the error says each finding, a line each.
   bool sanitize = false;

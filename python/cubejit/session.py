@@ -23,6 +23,19 @@ def _threads_of_openmp():
     return min(int(first), 1024) if first.isdecimal() else 0  # runs use no more
 
 
+def _renamed(old, now):
+    """Takes an argument by the name that it had in version 0.2.0, too, and warns."""
+    def decorate(function):
+        @functools.wraps(function)
+        def call(*args, **named):
+            if old in named and now not in named:
+                warnings.warn(f"{function.__qualname__}({old}=) is called {now}= now", DeprecationWarning, stacklevel=2)
+                named[now] = named.pop(old)
+            return function(*args, **named)
+        return call
+    return decorate
+
+
 class Session(_core.Session):
     """Compiles problems and keeps the code. What is not given is as the environment says, tuning records among it.
 
@@ -30,16 +43,17 @@ class Session(_core.Session):
     the process may use. isa, backend, algorithm, tune, store, tune_seconds, pins, llvm_component: as the command has them.
     mem_limit: most bytes of workspace of a run, 0 for no limit: slower plans that fit are taken; if none does, an error says what is needed.
     machine: an NPU to emulate, by name (machines() lists them), or a file with one as JSON; None: this host.
-    forward_copies: what only copies between its buffers is left out; the same bits, counts and cycles.
+    elide_copies: what only copies between its buffers is left out; the same bits, counts and cycles.
     openmp: run on the threads of the OpenMP runtime that is in the process, if there is one, PyTorch's, instead of a pool of our own.
     """
 
+    @_renamed("forward_copies", "elide_copies")
     def __init__(self, *, isa=None, backend=None, algorithm=None, threads=0, tune=None, store=None, tune_seconds=None, pins=None,
-                 llvm_component=None, machine=None, mem_limit=None, forward_copies=False, openmp=False):
+                 llvm_component=None, machine=None, mem_limit=None, elide_copies=False, openmp=False):
         if threads == 0 and not own_threads_said():
             threads = _threads_of_openmp()
         super().__init__(isa=isa, backend=backend, algorithm=algorithm, threads=threads, tune=tune, store=store, tune_seconds=tune_seconds, pins=pins,
-                         llvm_component=llvm_component, machine=machine, mem_limit=mem_limit, forward_copies=forward_copies, openmp=openmp)
+                         llvm_component=llvm_component, machine=machine, mem_limit=mem_limit, elide_copies=elide_copies, openmp=openmp)
 
 
 _lock = threading.Lock()
@@ -68,19 +82,6 @@ def chosen(session):
 def _names(passes):
     """A list of them; what is none the library refuses by its name, a string among it, which is a list of letters to Python."""
     return passes if isinstance(passes, str) or not hasattr(passes, "__iter__") else list(passes)
-
-
-def _renamed(old, now):
-    """Takes an argument by the name that it had in version 0.2.0, too, and warns."""
-    def decorate(function):
-        @functools.wraps(function)
-        def call(*args, **named):
-            if old in named and now not in named:
-                warnings.warn(f"{function.__name__}({old}=) is called {now}= now", DeprecationWarning, stacklevel=2)
-                named[now] = named.pop(old)
-            return function(*args, **named)
-        return call
-    return decorate
 
 
 @_renamed("gradient", "pass_")

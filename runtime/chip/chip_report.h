@@ -20,7 +20,7 @@ EmulationReport reportOf(std::vector<CoreCounts> cores, const Machine& chip);
 /// Which core has each visit of a phase's choice, in the order of walkChoices(). `tile`, `plan`: as for chipReport().
 std::vector<int> coresOfVisits(const Problem& problem, const TilingPlan& plan, const Machine& chip, const Phase& phase);
 
-/// What a run of the program of a legal plan counts: the same each time. `tile`: as it was lowered, before passes. Events: the first
+/// What a run of the program of a legal plan counts: the same each time. `tile`: as it was lowered, before transforms. Events: the first
 /// `mostEvents`, if `trace`.
 EmulationReport chipReport(const Problem& problem, const TilingPlan& plan, const Machine& chip, const TileProgram& tile,
                            bool trace, std::int64_t mostEvents);

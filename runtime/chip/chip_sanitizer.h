@@ -16,7 +16,7 @@
 
 namespace cubejit {
 
-/// `tile`: the plan's program as it was lowered, before passes.
+/// `tile`: the plan's program as it was lowered, before transforms.
 SanitizerReport sanitizeChip(const Problem& problem, const TilingPlan& plan, const Machine& chip,
                              const TileProgram& tile);
 

@@ -11,7 +11,7 @@
 
 #include "algorithms/cube/task_rules.h"
 #include "emulation/exponent_range.h"
-#include "runtime/chip/chip_passes.h"
+#include "runtime/chip/chip_transforms.h"
 #include "runtime/host/aligned_memory.h"
 #include "runtime/pipeline/compile.h"
 #include "tiling/rounding.h"
@@ -139,7 +139,7 @@ CubeShortcuts KernelCore::State::allowed(const TaskOperands& operands) const {
   const CubeJob& j = job->job();
   const Pass pass = j.work.pass;
   const DType type = j.work.type;
-  const CubeShortcuts wanted = shortcutsOf(type, machine.isa.level, options.forwardCopies);
+  const CubeShortcuts wanted = shortcutsOf(type, machine.isa.level, options.elideCopies);
   if (!asksValues(wanted, j.problem, pass)) return wanted;
   const auto range = [&](const TaskOperand& o) { return rangeOf(o.read, o.bytes / byteSize(type), type); };
   return allowedOf(wanted, j.problem, pass, range(operands.dy), range(operands.other));

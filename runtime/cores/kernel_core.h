@@ -37,7 +37,7 @@ struct TaskOperands {
 
 class KernelCore {
  public:
-  /// A core of options.machine; `index`: which one. Of the others isa, backend, forwardCopies and sanitize are looked at. Precondition: it is an NPU.
+  /// A core of options.machine; `index`: which one. Of the others isa, backend, elideCopies and sanitize are looked at. Precondition: it is an NPU.
   KernelCore(const Options& options, int index);
   ~KernelCore();
   KernelCore(const KernelCore&) = delete;

@@ -7,7 +7,7 @@
 #include <list>
 
 #include "emulation/exact_touch.h"
-#include "runtime/chip/chip_passes.h"
+#include "runtime/chip/chip_transforms.h"
 #include "runtime/diagnose/follow.h"
 #include "runtime/pipeline/compile.h"
 
@@ -35,7 +35,7 @@ void addReads(const TileProgram& tile, std::array<std::vector<ByteRange>, 2>& re
 Result<std::shared_ptr<const TaskCode>> make(const CubeJob& job, const TaskTensors& tensors, const CoreTask& task,
                                              const HostIsa& isa, const Options& options, const CubeShortcuts& allowed) {
   // Counts are the chip's, whatever a fast program leaves out.
-  CUBEJIT_TRY(lowered, lowerTask(job, tensors, task, isa.lanes(), options.forwardCopies ? CubeShortcuts{} : allowed));
+  CUBEJIT_TRY(lowered, lowerTask(job, tensors, task, isa.lanes(), options.elideCopies ? CubeShortcuts{} : allowed));
   auto code = std::make_shared<TaskCode>();
   ProgramTouch touch(lowered.tile);
   for (const TaskBlock& block : lowered.blocks) {
@@ -45,7 +45,7 @@ Result<std::shared_ptr<const TaskCode>> make(const CubeJob& job, const TaskTenso
     code->instructions.back() = instructionsOf(touch, phase, phase.body, {0, static_cast<int>(phase.body.size())});
   }
   if (options.sanitize) addReads(lowered.tile, code->reads);
-  if (options.forwardCopies) {
+  if (options.elideCopies) {
     CUBEJIT_TRY(shorter, lowerTask(job, tensors, task, isa.lanes(), allowed));
     lowered = std::move(shorter);
     lowered.tile = withoutCopies(std::move(lowered.tile));
@@ -74,7 +74,7 @@ Result<std::shared_ptr<const TaskCode>> KernelJob::codeOf(const CoreTask& task, 
                                                           const CubeShortcuts& allowed) {
   std::vector<std::int64_t> key = place.like;
   key.insert(key.end(), {static_cast<std::int64_t>(isa.level), static_cast<std::int64_t>(options.backend),
-                         options.forwardCopies, options.sanitize, allowed.leavesOutZeros, allowed.pairs});
+                         options.elideCopies, options.sanitize, allowed.leavesOutZeros, allowed.pairs});
   std::shared_ptr<Slot> slot;
   {
     const std::lock_guard<std::mutex> lock(mutex_);

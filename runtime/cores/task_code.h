@@ -39,7 +39,7 @@ class KernelJob {
 
   const CubeJob& job() const { return job_; }
   const TaskTensors& tensors() const { return tensors_; }
-  /// For the job's machine on the host's ISA. Of the options backend, forwardCopies, sanitize and what profilers and debuggers are to be told are looked
+  /// For the job's machine on the host's ISA. Of the options backend, elideCopies, sanitize and what profilers and debuggers are to be told are looked
   /// at. `allowed`: what the operands' values allow. Precondition: taskRules() finds nothing.
   Result<std::shared_ptr<const TaskCode>> codeOf(const CoreTask& task, const TaskPlace& place, const HostIsa& isa,
                                                  const Options& options, const CubeShortcuts& allowed);

@@ -164,7 +164,7 @@ Result<Options> optionsOf(const cubejit_options* asked) {
     CUBEJIT_TRY(machine, readMachine(given->machine));
     options.machine = machine;
   }
-  options.forwardCopies = given->forward_copies != 0;
+  options.elideCopies = given->elide_copies != 0;
   constexpr IsaLevel kLevels[] = {IsaLevel::kAvx2, IsaLevel::kAvx512, IsaLevel::kAvx512Bf16, IsaLevel::kNeon,
                                   IsaLevel::kSve256};
   if (given->isa < CUBEJIT_ISA_BEST || given->isa > CUBEJIT_ISA_SVE256)

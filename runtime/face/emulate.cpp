@@ -6,7 +6,7 @@
 
 #include "cubejit/cubejit.hpp"
 #include "cubejit/emulation.h"
-#include "runtime/chip/prove_forwarding.h"
+#include "runtime/chip/prove_elision.h"
 #include "runtime/host/aligned_memory.h"
 #include "runtime/pipeline/compile.h"
 #include "tiling/no_throw.h"
@@ -51,7 +51,7 @@ Result<std::unique_ptr<Emulation>> Emulation::create(const EmulationRequest& req
     }
     Options chosen = options;
     chosen.machine = request.machine;
-    chosen.forwardCopies = request.fast;
+    chosen.elideCopies = request.fast;
     Session session(std::move(chosen));
     CUBEJIT_TRY(executable, session.compile(wanted));
     state.plan = executable->plan(request.pass);
@@ -60,10 +60,10 @@ Result<std::unique_ptr<Emulation>> Emulation::create(const EmulationRequest& req
   });
 }
 
-Result<std::int64_t> Emulation::proveForwarding(std::int64_t most) const {
+Result<std::int64_t> Emulation::proveElision(std::int64_t most) const {
   return withoutThrowing(Stage::kRun, [&]() -> Result<std::int64_t> {
     const Executable::State& state = state_->executable->state();
-    return cubejit::proveForwarding(*state.parts.front(), *state.chip, state.options, most);
+    return cubejit::proveElision(*state.parts.front(), *state.chip, state.options, most);
   });
 }
 

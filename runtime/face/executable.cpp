@@ -15,9 +15,9 @@
 #include "codegen/tile/segment_words.h"
 #include "codegen/vector/print.h"
 #include "cubejit/index_map.h"
-#include "runtime/chip/chip_passes.h"
 #include "runtime/chip/chip_report.h"
 #include "runtime/chip/chip_sanitizer.h"
+#include "runtime/chip/chip_transforms.h"
 #include "runtime/diagnose/report.h"
 #include "runtime/diagnose/verbose.h"
 #include "runtime/host/threads.h"
@@ -228,7 +228,7 @@ Status Executable::run(const Tensors& tensors, void* workspace, std::size_t work
     char* const rest = static_cast<char*>(workspace) + state_->workspace.keptBytes();
     const auto runPart = [&](const CompiledPass& part) {
       const bool careful = part.anyValues != nullptr &&
-                           !valuesAllow(part.problem, part.plan, *state_->chip, state_->options.forwardCopies, seen);
+                           !valuesAllow(part.problem, part.plan, *state_->chip, state_->options.elideCopies, seen);
       const CompiledPass& ran = careful ? *part.anyValues : part;
       ran.launch->run(ran.binding.bind(seen), keptBy(part), rest, team);
     };

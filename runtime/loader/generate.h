@@ -25,8 +25,8 @@ struct CompiledPass {
   PlanSource source = PlanSource::kModel;
   TileProgram tile;
   HostIsa isa;                         ///< that its kernels are made for
-  std::optional<TileProgram> lowered;  ///< before passes, where one has changed it
-  /// What runs where valuesAllow() does not hold of the operands (runtime/chip/chip_passes.h); null: this program always runs.
+  std::optional<TileProgram> lowered;  ///< before transforms, where one has changed it
+  /// What runs where valuesAllow() does not hold of the operands (runtime/chip/chip_transforms.h); null: this program always runs.
   std::unique_ptr<CompiledPass> anyValues;
   std::vector<VectorProgram> vectors;  ///< per kernel of `tile`, legal for the ISA
   std::vector<Code> codes;             ///< per kernel; empty unless the backend emits code

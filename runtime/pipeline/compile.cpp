@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/chip/chip_passes.h"
 #include "runtime/chip/chip_sanitizer.h"
+#include "runtime/chip/chip_transforms.h"
 #include "runtime/loader/load_programs.h"
 #include "runtime/pipeline/packed_weights.h"
 #include "runtime/pipeline/plan_call.h"

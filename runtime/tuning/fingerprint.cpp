@@ -32,8 +32,8 @@ std::string machineFingerprint(const Machine& machine) {
          kib(machine.buffers.l0aBytes) + "-" + kib(machine.buffers.l1Bytes) + "-" + kib(machine.buffers.l2Bytes);
 }
 
-std::string emulationFingerprint(const Machine& chip, bool forwardCopies) {
-  return std::string(kEmulated) + chipText(chip) + (forwardCopies ? "/fast/" : "/faithful/") +
+std::string emulationFingerprint(const Machine& chip, bool elideCopies) {
+  return std::string(kEmulated) + chipText(chip) + (elideCopies ? "/fast/" : "/faithful/") +
          machineFingerprint(detectHost(chip.isa.level));
 }
 

@@ -15,7 +15,7 @@ namespace cubejit {
 std::string machineFingerprint(const Machine& machine);
 
 /// The fingerprint of the time in which this host emulates an NPU (its `isa` is the host's): "emulated/", the chip as above, fast or faithful, the host.
-std::string emulationFingerprint(const Machine& chip, bool forwardCopies);
+std::string emulationFingerprint(const Machine& chip, bool elideCopies);
 
 /// machineFingerprint() of the machine that plans of a fingerprint are made for: the chip's own of an emulation's, else the same.
 std::string planningFingerprint(const std::string& fingerprint);

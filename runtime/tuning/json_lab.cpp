@@ -36,7 +36,7 @@ std::string questionToJson(const LabQuestion& q) {
     json["threads"] = q.task.threads;
     json["llvm_component"] = q.task.llvmComponent;
     if (q.task.machine) json["machine"] = Json::parse(machineToJson(*q.task.machine));
-    json["forward_copies"] = q.task.forwardCopies;
+    json["elide_copies"] = q.task.elideCopies;
     json["turn_file"] = q.turnFile;
   } else {
     json["plans"] = q.numbers;
@@ -72,7 +72,7 @@ Result<LabQuestion> questionFromJson(const std::string& text) {
         CUBEJIT_TRY(machine, machineFromJson(oneLine(json.at("machine"))));
         q.task.machine = machine;
       }
-      q.task.forwardCopies = json.at("forward_copies").get<bool>();
+      q.task.elideCopies = json.at("elide_copies").get<bool>();
       q.turnFile = json.at("turn_file").get<std::string>();
       return q;
     }

@@ -24,7 +24,7 @@ struct LabTask {
   int threads = 1;
   std::string llvmComponent;       ///< Options::llvmComponent
   std::optional<Machine> machine;  ///< Options::machine
-  bool forwardCopies = false;      ///< Options::forwardCopies
+  bool elideCopies = false;        ///< Options::elideCopies
 };
 
 struct LabReply {

@@ -68,7 +68,7 @@ Result<std::unique_ptr<LocalLab>> LocalLab::open(const LabTask& task, const std:
   options.pinThreads = true;
   options.llvmComponent = task.llvmComponent;
   options.machine = task.machine;
-  options.forwardCopies = task.forwardCopies;
+  options.elideCopies = task.elideCopies;
   std::unique_ptr<LocalLab> lab(new LocalLab(task, options, turnFile));
   CUBEJIT_TRY(workload, Workload::create(task.problem, lab->mask()));
   lab->workload_ = std::move(workload);

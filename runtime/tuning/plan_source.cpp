@@ -28,7 +28,7 @@ TuneKey tuneKeyOf(const Problem& problem, Pass pass, const Machine& machine, con
   if (isModelled(machine, options))
     return {modelledProblem(problem, pass), pass, machineFingerprint(machine), "model", 1};
   // Plans may be made for fewer cores than there are; the key has the threads.
-  const std::string where = machine.isEmulated() ? emulationFingerprint(machine, options.forwardCopies)
+  const std::string where = machine.isEmulated() ? emulationFingerprint(machine, options.elideCopies)
                                                  : machineFingerprint(detectHost(machine.isa.level));
   return {seenProblem(problem, pass), pass, where, toString(options.backend), threadsOf(options)};
 }
@@ -41,7 +41,7 @@ LabTask labTaskOf(const TuneKey& key, const Machine& machine, const Options& opt
           key.threads,
           options.llvmComponent,
           machine.isEmulated() ? std::optional<Machine>(machine) : std::nullopt,
-          options.forwardCopies};
+          options.elideCopies};
 }
 
 bool isModelled(const Machine& machine, const Options& options) {

@@ -13,7 +13,7 @@
 #include <random>
 
 #include "cubejit/index_map.h"
-#include "runtime/chip/prove_forwarding.h"
+#include "runtime/chip/prove_elision.h"
 #include "runtime/pipeline/compile.h"
 #include "runtime/verify/format_tensor.h"
 #include "runtime/verify/guarded_buffer.h"
@@ -210,7 +210,7 @@ VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request) {
   }
   const Executable& executable = **compiled;
   for (const auto& part : executable.state().parts) {  // what passes left out is proven first
-    const auto proven = proveForwarding(*part, session.machine(), session.options(), kProvenContracts);
+    const auto proven = proveElision(*part, session.machine(), session.options(), kProvenContracts);
     if (!proven.ok()) return {Verdict::kFailed, proven.error().message};
   }
   for (const CompiledPass* program : executable.state().programs()) {
@@ -239,9 +239,9 @@ VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request) {
   });
 }
 
-VerifyOutcome verifyOnNpu(const Machine& chip, Options options, const VerifyRequest& request, bool forwardCopies) {
+VerifyOutcome verifyOnNpu(const Machine& chip, Options options, const VerifyRequest& request, bool elideCopies) {
   options.machine = chip;
-  options.forwardCopies = forwardCopies;
+  options.elideCopies = elideCopies;
   Session session(std::move(options));
   return verifyProblem(session, request);
 }

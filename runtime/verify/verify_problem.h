@@ -47,8 +47,7 @@ using PassRun = std::function<Status(const Tensors& tensors, int threads)>;
 VerifyOutcome verifyRuns(const VerifyRequest& request, const PassRun& run);
 
 /// The same in a session for an emulated NPU. Skipped if the chip does not have the problem's type or limits.
-VerifyOutcome verifyOnNpu(const Machine& chip, Options options, const VerifyRequest& request,
-                          bool forwardCopies = false);
+VerifyOutcome verifyOnNpu(const Machine& chip, Options options, const VerifyRequest& request, bool elideCopies = false);
 
 /// The smallest problem near `request.problem` that still fails (halving extents and channels, dropping features one by one).
 /// `verify` is one of the above.

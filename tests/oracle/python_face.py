@@ -77,13 +77,13 @@ def degenerate_options(sessions):
     yield {**usual, "flush": True}
     for machine in ("ascend910b2", "ascend310p3"):
         for fast in (False, True):
-            yield {**usual, "session": {"machine": machine, "forward_copies": fast, "threads": 1}}
+            yield {**usual, "session": {"machine": machine, "elide_copies": fast, "threads": 1}}
 
 
 def random_options(random, sessions, chip):
     session = {"threads": random.choice((1, 1, 2, 3))}
     if chip:
-        session.update(machine=random.choice(sessions.machines), forward_copies=random.random() < 0.5)
+        session.update(machine=random.choice(sessions.machines), elide_copies=random.random() < 0.5)
     else:
         session["isa"] = random.choice(sessions.isas)
         session["backend"] = random.choices(sessions.backends, [{"xbyak": 8, "llvm": 3}.get(b, 1) for b in sessions.backends])[0]
@@ -238,7 +238,7 @@ def run(random, c, kind, dice, sessions, options):
     found = []
     other, how = dict(options["session"]), "on other threads"
     if chip:
-        other["forward_copies"], how = not other.get("forward_copies"), "with the other forward_copies"
+        other["elide_copies"], how = not other.get("elide_copies"), "with the other elide_copies"
 
     @functools.cache
     def again():

@@ -60,7 +60,7 @@ class Arguments(unittest.TestCase):
     def test_sessions(self):
         self.each(cubejit.Session, values={
             "threads": [(1.5, "a whole number"), ("2", "a whole number")], "isa": [(2, "a string, or None")], "tune_seconds": [("2", "a number, or None")],
-            "mem_limit": [(1.5, "a whole number"), (2**63, "a whole number"), ("64M", "a whole number")], "forward_copies": [("no", "True or False")],
+            "mem_limit": [(1.5, "a whole number"), (2**63, "a whole number"), ("64M", "a whole number")], "elide_copies": [("no", "True or False")],
             "machine": [(910, "a string, or None")]})
         self.refused("unexpected keyword argument 'thread'", cubejit.Session, thread=2)
         for name, value in (("threads", -5), ("mem_limit", -1), ("tune_seconds", -1.0), ("tune_seconds", float("nan"))):

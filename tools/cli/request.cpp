@@ -307,7 +307,7 @@ Result<Request> resolve(const RequestFlags& f) {
   }
   if (!broken.empty()) return Error{code, Stage::kProblem, broken};
   r.passes = *mask;
-  r.options.forwardCopies = f.fast;
+  r.options.elideCopies = f.fast;
   r.options.sanitize = r.options.sanitize || f.sanitize;
   if (!f.backend.empty())
     r.options.backend = *backend;

@@ -127,7 +127,7 @@ Json rowJson(const TuneRow& row, const Session& session) {
   if (session.machine().isEmulated()) {
     out["soc"] = session.machine().name;
     out["for"] = toString(session.options().tuneFor);
-    out["fast"] = session.options().forwardCopies;
+    out["fast"] = session.options().elideCopies;
     out["untuned_cycles"] = o.untuned.cost.totalCycles;
     out["cycles"] = o.best.cost.totalCycles;
   }
@@ -249,7 +249,7 @@ int tune(const RequestFlags& flags, const TuneFlags& own, const std::string& typ
   if (header && run.modelled()) fmt::print("modelled on {}; nothing is timed\n", session.machine().name);
   if (header && session.machine().isEmulated() && !run.modelled())
     fmt::print("{}{} emulated on {} threads, timed\n", session.machine().name,
-               session.options().forwardCopies ? " --fast" : "", asked->request.threads[0]);
+               session.options().elideCopies ? " --fast" : "", asked->request.threads[0]);
   if (header)
     fmt::print("{:<34} {:<3} {:>10} {:>10} {:>7} {:>6} {:>6} {:>8}\n", "problem", "", "untuned ms", "tuned ms", "gain",
                "trials", "known", "spearman");

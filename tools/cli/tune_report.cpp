@@ -59,7 +59,7 @@ std::optional<std::string> chipWords(const fs::path& folder, const Session& sess
   if (!session.machine().isEmulated()) return std::string();
   const fs::path chip = folder / "chip.json";
   if (!writeWholeFile(chip.string(), machineToJson(session.machine()) + "\n").ok()) return std::nullopt;
-  return " --soc " + quoted(fs::absolute(chip)) + (session.options().forwardCopies ? " --fast" : "");
+  return " --soc " + quoted(fs::absolute(chip)) + (session.options().elideCopies ? " --fast" : "");
 }
 
 // The stages of a plan's code, written by `cubejit dump`; the folder's name relative to the page, or nothing.

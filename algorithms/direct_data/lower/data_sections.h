@@ -24,7 +24,7 @@ struct DataTile {
   bool inputVectors = false;       ///< lanes are channels of dy
   std::int64_t prefetchAhead = 0;  ///< bytes; 0: do not
   bool reusesBroadcasts = false;   ///< a scalar is loaded once for all taps that use it
-  bool tapsAlongH = false;         ///< of a line that lies on H
+  bool tapsAlongH = false;         ///< the one axis lies on H
 };
 
 /// `steps` reduction steps for each tap. `left`: reduction channels from the first step on, as far as they go.

@@ -40,7 +40,7 @@ class DirectDataLowering {
         epilogue_(b_, ops, lanes_),
         g_(makeDataGradient(problem, true)) {
     block_ = {plan.registerD, plan.registerH, plan.registerW};
-    if (g_.view.lineOnH) block_ = {1, plan.registerW, 1};
+    if (g_.view.oneAxisOnH) block_ = {1, plan.registerW, 1};
     const std::array<std::int64_t, 3> cache{plan.cache.d, plan.cache.h, 0};  // W is never cut
     for (std::size_t axis = 0; axis < 3; ++axis)
       axes_[axis] = makeBlockedAxis(g_.relation[axis], block_[axis], cache[axis]);
@@ -135,8 +135,8 @@ class DirectDataLowering {
     const bool paneled = plan_.packA || plan_.bufferC;
     Phase& phase = b_.phase();
     // The innermost axis is the one with many equal blocks, so that the kernel itself can loop over them.
-    const int innermost = g_.view.lineOnH ? registerAxis[1] : registerAxis[2],
-              middle = g_.view.lineOnH ? registerAxis[2] : registerAxis[1];
+    const int innermost = g_.view.oneAxisOnH ? registerAxis[1] : registerAxis[2],
+              middle = g_.view.oneAxisOnH ? registerAxis[2] : registerAxis[1];
     const bool blocksOutside = plan_.packsPerTask() || (plan_.order == IterateOrder::kChannelsOuter && !paneled);
     std::vector<int> loops{registerAxis[0], middle, innermost};
     if (!blocksOutside)
@@ -272,7 +272,7 @@ class DirectDataLowering {
   std::vector<TapGroup> groupsOf(const Position& p) const {
     const std::int64_t tapBytes = inputVectors_ ? lanes_ * 4 : plan_.packsWeights() ? reduced_ * width_ * 4 : 4;
     const bool together = inputVectors_ && reduced_ <= kUnroll();
-    const bool alongH = g_.view.lineOnH;
+    const bool alongH = g_.view.oneAxisOnH;
     const std::vector<BlockTap>&across = alongH ? p.w->taps : p.h->taps, &along = alongH ? p.h->taps : p.w->taps;
     const auto count = static_cast<std::int64_t>(along.size());
     const std::int64_t pieces = (count + broadcastTaps_ - 1) / broadcastTaps_,
@@ -415,10 +415,10 @@ class DirectDataLowering {
     tile.lastVector = plan_.packsWeights() ? 0 : width % lanes_;
     tile.inputVectors = inputVectors_;
     tile.reusesBroadcasts = broadcastTaps_ > 1;
-    tile.tapsAlongH = g_.view.lineOnH;
+    tile.tapsAlongH = g_.view.oneAxisOnH;
     // Vectors of input channels of a line ask for the pixels behind the block's first; a block further on is too far (1D, 10 taps: half as fast).
-    const std::int64_t block = g_.view.lineOnH && !inputVectors_ ? lens.h * axes_[1].operandStep * dy_.pitch.h
-                                                                 : lens.w * axes_[2].operandStep * dy_.pitch.w;
+    const std::int64_t block = g_.view.oneAxisOnH && !inputVectors_ ? lens.h * axes_[1].operandStep * dy_.pitch.h
+                                                                    : lens.w * axes_[2].operandStep * dy_.pitch.w;
     tile.prefetchAhead = plan_.prefetchDistance * block;
     for (const Subset& s : subsets) {
       contract.sections.push_back(dataSection(tile, s, stepsAtOnce(lens, s, plan_.unroll), kUnroll()));

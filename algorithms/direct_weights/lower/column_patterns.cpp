@@ -27,14 +27,14 @@ std::vector<ColumnPatternUse> columnPatterns(const ConvView& view, const DirectW
   const std::int64_t accs = plan.registerRows * plan.registerVectors * std::min(plan.registerTaps, taps.length());
   const std::int64_t unrolled = unrolledColumns(accs);
   const auto cover = [&](const ColumnRun& run, std::int64_t length, bool single) {
-    if (!view.line && length <= unrolled) {
+    if (!view.oneAxis && length <= unrolled) {
       uses.push_back({ColumnPattern{run.tapLo, run.tapHi, length, true, single}, run.start, 1});
       return;
     }
     const std::int64_t steps = bestUnroll(plan, length), rest = length % steps;
     uses.push_back({ColumnPattern{run.tapLo, run.tapHi, steps, false, single}, run.start, length / steps});
     if (rest > 0)
-      uses.push_back({ColumnPattern{run.tapLo, run.tapHi, rest, !view.line, single},
+      uses.push_back({ColumnPattern{run.tapLo, run.tapHi, rest, !view.oneAxis, single},
                       run.start + (length - rest) * columnsOfStep(pairs, single), 1});
   };
   const std::vector<ColumnRun> runs = columnRuns(view, block, taps.lo, taps.length());

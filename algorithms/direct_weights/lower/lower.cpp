@@ -120,9 +120,8 @@ class DirectWeightsLowering {
                           {{direct_ || !private_ ? c : dw, ownDw ? out_.dw.group : groupScratchBytes(out_)},
                            {big_.tensor, v_.big.groupStride()},
                            {small_.tensor, v_.small.groupStride()}});
-    const int blockAxis = addPixelBlockAxis(b_, "reduction_block", v_, pixels_, big_, small_);
-    const int splitAxis = b_.addPartition("split", blockAxis, out_.splits);
-    for (std::int64_t s = 0; s < out_.splits; ++s) b_.moveStep(splitAxis, s, c, s * scratchBytes(out_));
+    const auto [blockAxis, splitAxis] =
+        addReductionAxes(b_, v_, pixels_, big_, small_, c, out_.splits, scratchBytes(out_));
     const int rows = b_.addAxis("rows", 2);
     for (std::int64_t i = 0; i < rowBlocks_; ++i) {
       b_.addStep(rows, {{rowsFrom.stream, rowsFrom.pitch.c.to(i * plan_.registerRows)}, {c, i * blockBytes}},

@@ -75,8 +75,8 @@ class GroupedDataLowering {
     // The kernel itself loops over whole columns of one block if channels are outside; panels are for cache blocks of rows.
     const bool paneled = plan_.packA || bufferC_;
     const bool columns = plan_.order == IterateOrder::kChannelsOuter && !paneled;
-    const std::array<std::int64_t, 3> cache{plan_.cache.d, g_.view.line ? 1 : plan_.cache.h,
-                                            g_.view.line ? plan_.cache.h : 0};
+    const std::array<std::int64_t, 3> cache{plan_.cache.d, g_.view.oneAxis ? 1 : plan_.cache.h,
+                                            g_.view.oneAxis ? plan_.cache.h : 0};
     for (int i = 0; i < 3; ++i) {
       const std::int64_t count = axis(i).blocks();
       const std::int64_t each = block_[static_cast<std::size_t>(i)];
@@ -132,8 +132,8 @@ class GroupedDataLowering {
     if (columns) phase.parallelAxes.insert(phase.parallelAxes.begin(), blocks);
     if (blockPartition_ >= 0) phase.parallelAxes.insert(phase.parallelAxes.begin() + 1, blockPartition_);
     if (columns)
-      body = g_.view.line ? nest({local[0], local[1], local[2]}, std::move(body))
-                          : nest({local[0], local[2], local[1]}, std::move(body));
+      body = g_.view.oneAxis ? nest({local[0], local[1], local[2]}, std::move(body))
+                             : nest({local[0], local[2], local[1]}, std::move(body));
     else if (units_ == 1)
       body = nest({local[0], local[1], blocks, local[2]}, std::move(body));
     else

@@ -88,9 +88,7 @@ class GroupedWeightsLowering {
     small_.addTensorStream(b_, "small_in");
     small_.addPanelStream(b_, "small_panel");
 
-    const int blockAxis = addPixelBlockAxis(b_, "reduction_block", v_, pixels_, big_, small_);
-    const int splitAxis = b_.addPartition("split", blockAxis, splits_);
-    for (std::int64_t s = 0; s < splits_; ++s) b_.moveStep(splitAxis, s, c, s * splitBytes_);
+    const auto [blockAxis, splitAxis] = addReductionAxes(b_, v_, pixels_, big_, small_, c, splits_, splitBytes_);
     const int blocks = b_.addAxis("block", 2);
     for (std::int64_t i = 0; i < units_; ++i) {
       const std::int64_t block = i * width_;

@@ -10,9 +10,9 @@
 
 namespace cubejit {
 
-DataGradient makeDataGradient(const Problem& problem, bool lineOnH) {
+DataGradient makeDataGradient(const Problem& problem, bool oneAxisOnH) {
   DataGradient g;
-  g.view = makeConvView(problem, Pass::kDx, lineOnH);
+  g.view = makeConvView(problem, Pass::kDx, oneAxisOnH);
   const ConvView& v = g.view;
   g.gather = v.bigIsX;
   g.result = g.gather ? v.big : v.small;
@@ -30,7 +30,7 @@ DataGradient makeDataGradient(const Problem& problem, bool lineOnH) {
   g.wGroup = w.group;
   g.wReduced = g.gather ? w.small : w.big;
   g.wResult = g.gather ? w.big : w.small;
-  g.wTap = v.lineOnH ? Dhw{w.tap.d, w.tap.w, w.tap.w} : w.tap;
+  g.wTap = v.oneAxisOnH ? Dhw{w.tap.d, w.tap.w, w.tap.w} : w.tap;
   g.weightBytes = w.bytes;
   return g;
 }

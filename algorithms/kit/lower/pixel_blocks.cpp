@@ -109,9 +109,9 @@ std::vector<ColumnRun> columnRuns(const ConvView& v, const PixelBlock& block, st
   return columnRuns(used, block.w.length());
 }
 
-int addPixelBlockAxis(ProgramBuilder& b, const char* name, const ConvView& v, const PixelBlocks& blocks,
-                      const Operand& big, const Operand& small) {
-  const int axis = b.addAxis(name, blocks.classes);
+ReductionAxes addReductionAxes(ProgramBuilder& b, const ConvView& v, const PixelBlocks& blocks, const Operand& big,
+                               const Operand& small, int sums, std::int64_t parts, std::int64_t partBytes) {
+  const int axis = b.addAxis("reduction_block", blocks.classes);
   for (const PixelBlock& block : blocks.blocks) {
     AxisDeltas d{{big.tensor, block.n.lo * v.big.nStride}, {small.tensor, block.n.lo * v.small.nStride}};
     for (int i = 0; i < 3; ++i) {
@@ -121,7 +121,9 @@ int addPixelBlockAxis(ProgramBuilder& b, const char* name, const ConvView& v, co
     }
     b.addStep(axis, d, block.cls);
   }
-  return axis;
+  const int split = b.addPartition("split", axis, parts);
+  for (std::int64_t s = 0; s < parts; ++s) b.moveStep(split, s, sums, s * partBytes);
+  return {axis, split};
 }
 
 }  // namespace cubejit

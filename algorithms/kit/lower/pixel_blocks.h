@@ -52,8 +52,12 @@ struct BigPositions {
 };
 BigPositions bigPositions(const ConvView& view, int axis, const PixelBlock& block);
 
-/// Adds the axis whose steps are the blocks.
-int addPixelBlockAxis(ProgramBuilder& b, const char* name, const ConvView& view, const PixelBlocks& blocks,
-                      const Operand& big, const Operand& small);
+/// The axis of a sum over pixels, whose steps are the blocks, and its partition.
+struct ReductionAxes {
+  int blocks, split;
+};
+/// So many parts have sums of their own, `partBytes` apart from where stream `sums` is.
+ReductionAxes addReductionAxes(ProgramBuilder& b, const ConvView& view, const PixelBlocks& blocks, const Operand& big,
+                               const Operand& small, int sums, std::int64_t parts, std::int64_t partBytes);
 
 }  // namespace cubejit

@@ -52,7 +52,7 @@ Node packPixels(ProgramBuilder& b, const ConvView& view, const PixelBlocks& bloc
     return axis;
   };
   // Rows that follow each other are one matrix; others are moved one by one.
-  const bool together = view.line || (!view.cutsRows() && t.denseRows());
+  const bool together = view.oneAxis || (!view.cutsRows() && t.denseRows());
   std::int64_t mostRows = 1;
   for (int cls = 0; cls < blocks.classes && !together; ++cls)
     mostRows = std::max(mostRows, positionsOf(view, p.big, 1, blocks.ofClass(cls)));

@@ -65,9 +65,7 @@ class SpatialWeightsLowering {
                                          {{small_.stream, v_.small.cStride}, {acc, inLanes(dw_.small)}});
     const int bigs =
         b_.addUniformAxis("big_channel", v_.big.channels, {{big_.stream, v_.big.cStride}, {acc, inLanes(dw_.big)}});
-    const int blocks = addPixelBlockAxis(b_, "reduction_block", v_, pixels_, big_, small_);
-    const int split = b_.addPartition("split", blocks, splits_);
-    for (std::int64_t s = 0; s < splits_; ++s) b_.moveStep(split, s, acc, s * splitBytes);
+    const auto [blocks, split] = addReductionAxes(b_, v_, pixels_, big_, small_, acc, splits_, splitBytes);
     const int kd = b_.addAxis("kd", static_cast<int>(v_.kernel.d));
     for (std::int64_t k = 0; k < v_.kernel.d; ++k) b_.addStep(kd, {{acc, k * inLanes(dw_.tap.d)}}, static_cast<int>(k));
 

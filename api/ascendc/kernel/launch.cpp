@@ -103,7 +103,7 @@ Options optionsOfCores(const Environment& environment, const Machine& machine, c
   Options options = environment.options;
   options.diagnostics = environment.diagnostics;
   options.machine = machine;
-  options.forwardCopies = launch.fast;
+  options.elideCopies = launch.fast;
   options.sanitize = launch.sanitize;
   return options;
 }

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "codegen/tile/forward_copies.h"
+#include "codegen/tile/elide_copies.h"
 #include "codegen/tile/verify.h"
 #include "cubejit/cubejit.hpp"
 #include "cubejit/emulation.h"
@@ -59,7 +59,7 @@ Status runCompiled(TileProgram tile, const Machine& host, Arrays& arrays) {
   return Unit{};
 }
 
-// Empty: the program, the same with its copies forwarded, and the units agree.
+// Empty: the program, the same with its copies elided, and the units agree.
 std::string difference(const Problem& p, Pass pass, const Machine& chip, const TilingPlan& plan,
                        std::mt19937_64& random) {
   const auto job = makeCubeJob(p, plan, chip);
@@ -84,17 +84,16 @@ std::string difference(const Problem& p, Pass pass, const Machine& chip, const T
   if (!tile.ok()) return tile.error().message;
   if (const Status sound = verify(*tile); !sound.ok()) return sound.error().message.substr(0, 2000);
   const bool dx = pass == Pass::kDx;
-  const TileProgram forwarded = forwardCopies(*tile);
-  if (const Status sound = verify(forwarded); !sound.ok()) return "forwarded: " + sound.error().message.substr(0, 2000);
+  const TileProgram elided = elideCopies(*tile);
+  if (const Status sound = verify(elided); !sound.ok()) return "elided: " + sound.error().message.substr(0, 2000);
   for (const bool after : {false, true}) {
     Arrays program = given;
-    if (const Status ran = runCompiled(after ? forwarded : *tile, host, program); !ran.ok())
+    if (const Status ran = runCompiled(after ? elided : *tile, host, program); !ran.ok())
       return ran.error().message.substr(0, 2000);
     const auto &x = dx ? units.dx : units.dw, &y = dx ? program.dx : program.dw;
     for (std::size_t i = 0; i < x.size(); ++i) {
       if (x[i] != y[i])
-        return (after ? "forwarded: byte " : "byte ") + std::to_string(i) + " of " + std::to_string(x.size()) +
-               " differs";
+        return (after ? "elided: byte " : "byte ") + std::to_string(i) + " of " + std::to_string(x.size()) + " differs";
     }
   }
   return "";

@@ -64,7 +64,7 @@ TEST(ConvView, PointwiseProblemsAreLines) {
   p.kernel = p.stride = Dhw{1, 1, 1};
   p.out = p.in;
   const ConvView last = makeConvView(p, Pass::kDx);
-  EXPECT_TRUE(last.line);
+  EXPECT_TRUE(last.oneAxis);
   EXPECT_EQ(last.batch, 1);
   EXPECT_EQ(last.big.extent, (Dhw{1, 1, 70}));
   EXPECT_EQ(makeConvView(p, Pass::kDx, true).big.extent, (Dhw{1, 70, 1}));

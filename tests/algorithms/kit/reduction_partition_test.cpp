@@ -42,7 +42,7 @@ TEST(ReductionPartition, IsWhatCodegenCuts) {
     if (v.batch == 0) continue;
     const auto upTo = [&](std::int64_t most) { return std::uniform_int_distribution<std::int64_t>(1, most)(random); };
     ReductionBlock block;
-    block.h = upTo((v.line ? v.small.extent.w : v.small.extent.h) + 1);
+    block.h = upTo((v.oneAxis ? v.small.extent.w : v.small.extent.h) + 1);
     block.d = upTo(v.small.extent.d);
     block.n = upTo(v.batch);
     const ReductionPartition partition(v, block);

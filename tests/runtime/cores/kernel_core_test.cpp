@@ -111,7 +111,7 @@ class KernelCores : public ::testing::Test {
   Options options(bool fast, BackendKind backend = kUsualBackend) const {
     Options o;
     o.machine = machine_;
-    o.forwardCopies = fast;
+    o.elideCopies = fast;
     o.backend = backend;
     o.verify = true;
     return o;

@@ -116,7 +116,7 @@ TEST(CApi, CompilesForAnEmulatedChip) {
   cubejit_options options = cubejit_default_options();
   options.machine = "ascend910b2";
   for (const int fast : {0, 1}) {
-    options.forward_copies = fast;
+    options.elide_copies = fast;
     const SessionHandle handle = makeSession(&options);
     const ExecutableHandle executable = compile(handle.get(), problem, CUBEJIT_DX | CUBEJIT_DW | CUBEJIT_DB);
     ASSERT_NE(executable, nullptr);

@@ -116,7 +116,7 @@ TEST_F(Labs, EmulatedChipsRunHereAndInAChild) {
   }
   const std::string faithful = local.value()->load(0, plans_[0].plan).code;
   EXPECT_EQ(child.value()->load(0, plans_[0].plan).code, faithful);
-  task_.forwardCopies = true;
+  task_.elideCopies = true;
   child = ChildLab::open(task_, "", {{CUBEJIT_CLI, "tune-worker"}, 20});
   ASSERT_TRUE(child.ok()) << child.error().message;
   const std::string fast = child.value()->load(0, plans_[0].plan).code;

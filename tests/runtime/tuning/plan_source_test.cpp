@@ -206,7 +206,7 @@ TEST_F(GoalsOfAChip, RecordsOfOneAreNotThoseOfAnother) {
                                 {TuneGoal::kHostTime, true, "fast"}};
   const auto choose = [&](const Goal& goal) {
     options_.tuneFor = goal.goal;
-    options_.forwardCopies = goal.fast;
+    options_.elideCopies = goal.fast;
   };
   for (const Goal& stored : goals) {
     choose(stored);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides the sample, and what counts as a difference.
-#include "runtime/chip/prove_forwarding.h"
+#include "runtime/chip/prove_elision.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -17,7 +17,7 @@
 #include "codegen/tile/touch.h"
 #include "codegen/tile/walk.h"
 #include "codegen/vector/interpret.h"
-#include "runtime/chip/chip_passes.h"
+#include "runtime/chip/chip_transforms.h"
 
 namespace cubejit {
 namespace {
@@ -186,7 +186,7 @@ class Comparison {
   }
 
   Error differs(const std::string& what) const {
-    return Error{ErrorCode::kInternal, Stage::kTile, "forwarding copies of " + part_.tile.name + " changes " + what};
+    return Error{ErrorCode::kInternal, Stage::kTile, "eliding copies of " + part_.tile.name + " changes " + what};
   }
 
   const TileProgram& staged_;
@@ -196,8 +196,8 @@ class Comparison {
 
 }  // namespace
 
-Result<std::int64_t> proveForwarding(const CompiledPass& part, const Machine& chip, const Options& options,
-                                     std::int64_t most) {
+Result<std::int64_t> proveElision(const CompiledPass& part, const Machine& chip, const Options& options,
+                                  std::int64_t most) {
   if (!part.lowered) return std::int64_t{0};
   CUBEJIT_TRY(staged, stagedProgram(part.problem, part.plan, chip, options));
   useIsaRounding(staged, part.isa);  // as generate() does

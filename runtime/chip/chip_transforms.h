@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides what a host's program of a chip does otherwise than the chip, to the same bits: bf16 is multiplied in pairs, and, where
-// Options::forwardCopies asks for a fast one, products that a stride makes zero are left out and copies are forwarded. Leaves the passes to
+// Options::elideCopies asks for a fast one, products that a stride makes zero are left out and copies are elided. Leaves the transforms to
 // codegen/tile, what is multiplied to the lowering.
 #pragma once
 
@@ -15,12 +15,12 @@
 
 namespace cubejit {
 
-/// The forms of the plans' programs: those of the host, and of a chip without forwardCopies, are what they were.
+/// The forms of the plans' programs: those of the host, and of a chip without elideCopies, are what they were.
 Result<std::vector<ProgramForms>> formsOf(std::vector<TileProgram> lowered, const Problem& problem,
                                           const std::vector<TilingPlan>& plans, const Machine& machine,
                                           const Options& options);
 
-/// The program that a pass changes, or that runs as it is if the options do not ask for a fast one.
+/// The program that transforms change, or that runs as it is if the options do not ask for a fast one.
 Result<TileProgram> stagedProgram(const Problem& problem, const TilingPlan& plan, const Machine& chip,
                                   const Options& options);
 
@@ -32,7 +32,7 @@ CubeShortcuts allowedOf(const CubeShortcuts& wanted, const Problem& problem, Pas
 /// Whether that is a question of values at all.
 bool asksValues(const CubeShortcuts& wanted, const Problem& problem, Pass pass);
 
-/// The pass over programs of cubes.
+/// Elides copies of cubes' programs.
 TileProgram withoutCopies(TileProgram program);
 
 /// Whether sums of a program with all that is wanted are those of one without, from the values of the operands: they are read once, whole

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides where calls run straight on: between loops, choices and the windows of choices. Windows follow the calls that are left.
-#include "codegen/tile/forward_copies.h"
+#include "codegen/tile/elide_copies.h"
 
 #include <algorithm>
 #include <deque>
@@ -55,12 +55,12 @@ class Calling {
   std::map<int, std::vector<Place>> known_;
 };
 
-class PhaseForwarding {
+class PhaseElision {
  public:
-  PhaseForwarding(TileProgram& program, Phase& phase, GatherPool& pool, Calling& calling)
+  PhaseElision(TileProgram& program, Phase& phase, GatherPool& pool, Calling& calling)
       : program_(program), phase_(phase), pool_(pool), calling_(calling), buffers_(program, phase) {}
 
-  bool run(const CopyForwarding& options) {
+  bool run(const CopyElision& options) {
     collect(phase_.body, {});
     std::vector<bool> through;
     for (std::size_t b = 0; b < program_.buffers.size(); ++b)
@@ -200,11 +200,11 @@ void dropUnused(TileProgram& p) {
 
 }  // namespace
 
-TileProgram forwardCopies(TileProgram program, const CopyForwarding& options) {
+TileProgram elideCopies(TileProgram program, const CopyElision& options) {
   GatherPool pool;
   Calling calling(program);
   bool changed = false;
-  for (Phase& phase : program.phases) changed = PhaseForwarding(program, phase, pool, calling).run(options) || changed;
+  for (Phase& phase : program.phases) changed = PhaseElision(program, phase, pool, calling).run(options) || changed;
   if (changed) {
     dropUnused(program);
     clearUnitFlags(program);

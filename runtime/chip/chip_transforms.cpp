@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides which shortcuts a pass takes, and the order of the passes.
-#include "runtime/chip/chip_passes.h"
+// Decides which shortcuts a pass takes, and the order of the transforms.
+#include "runtime/chip/chip_transforms.h"
 
 #include <utility>
 
 #include "algorithms/kit/adjoint.h"
 #include "algorithms/transforms/forward_names.h"
-#include "codegen/tile/forward_copies.h"
+#include "codegen/tile/elide_copies.h"
 #include "cubejit/core_counts.h"
 #include "cubejit/cubejit.hpp"
 #include "cubejit/index_map.h"
@@ -54,18 +54,18 @@ bool asksValues(const CubeShortcuts& wanted, const Problem& problem, Pass pass) 
 }
 
 TileProgram withoutCopies(TileProgram program) {
-  CopyForwarding options;
+  CopyElision options;
   // What a tensor is brought to L1 in is read there in other pieces: element by element, if at once.
   options.mostReads = [](const Buffer& buffer) { return buffer.name == toString(CoreBuffer::kL1) ? 0 : 1; };
-  return forwardCopies(std::move(program), options);
+  return elideCopies(std::move(program), options);
 }
 
 Result<TileProgram> stagedProgram(const Problem& problem, const TilingPlan& plan, const Machine& chip,
                                   const Options& options) {
   if (!multiplies(plan)) return lower(problem, plan, chip);
   CUBEJIT_TRY(job, makeCubeJob(problem, plan, chip));
-  CubeShortcuts shortcuts = shortcutsOf(plan, problem, chip, options.forwardCopies);
-  if (options.forwardCopies) shortcuts.threads = threadsOf(options);
+  CubeShortcuts shortcuts = shortcutsOf(plan, problem, chip, options.elideCopies);
+  if (options.elideCopies) shortcuts.threads = threadsOf(options);
   CUBEJIT_TRY(program, lower(job, chip.isa.lanes(), shortcuts));
   return plan.pass == Pass::kY ? inForwardNames(std::move(program), problem) : std::move(program);
 }
@@ -76,7 +76,7 @@ Result<std::vector<ProgramForms>> formsOf(std::vector<TileProgram> lowered, cons
   std::vector<ProgramForms> all;
   for (std::size_t i = 0; i < lowered.size(); ++i) {
     ProgramForms forms{std::move(lowered[i]), machine.isa, {}, {}, machine.isa};
-    const bool fast = options.forwardCopies;
+    const bool fast = options.elideCopies;
     const CubeShortcuts wanted = machine.isEmulated() ? shortcutsOf(plans[i], problem, machine, fast) : CubeShortcuts{};
     if (machine.isEmulated() && (fast || wanted.pairs)) {
       CUBEJIT_TRY(staged, stagedProgram(problem, plans[i], machine, options));

@@ -10,13 +10,13 @@
 
 namespace cubejit {
 
-struct CopyForwarding {
+struct CopyElision {
   /// A byte of the buffer that is read more often than this each time it is written stays in it. 0: as do all. Empty: 1, for a copy that is
   /// read several times pays for itself.
   std::function<int(const Buffer&)> mostReads;
 };
 
 /// Calls that are replaced keep their unit; buffers and streams keep their numbers. Precondition: the program is sound (tile/verify).
-TileProgram forwardCopies(TileProgram program, const CopyForwarding& options = {});
+TileProgram elideCopies(TileProgram program, const CopyElision& options = {});
 
 }  // namespace cubejit

@@ -2,7 +2,7 @@
 //
 // Decides that fast programs of a chip leave the bits of faithful ones, whatever the operands hold: infinities, NaNs, and values whose
 // products underflow.
-#include "runtime/chip/chip_passes.h"
+#include "runtime/chip/chip_transforms.h"
 
 #include <gtest/gtest.h>
 
@@ -59,7 +59,7 @@ Result<std::vector<char>> programOf(Pass g, const Problem& p, const char* chip, 
                                     const std::vector<TilingPlan>& plans = {}) {
   Options options;
   options.machine = machineByName(chip).value();
-  options.forwardCopies = fast;
+  options.elideCopies = fast;
   options.threads = threads;
   Session session(options);
   CUBEJIT_TRY(executable, session.compile(CompileRequest{p, maskOf(g), plans}));
@@ -84,7 +84,7 @@ std::vector<char> modelsOf(Pass g, const Problem& p, const char* chip, const std
   return result;
 }
 
-TEST(ChipPasses, FastProgramsLeaveTheBitsWhateverTheOperandsHold) {
+TEST(ChipTransforms, FastProgramsLeaveTheBitsWhateverTheOperandsHold) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
   std::mt19937_64 random(5);
   for (const DType type : {DType::kF16, DType::kBf16, DType::kF32, DType::kHf32}) {
@@ -109,7 +109,7 @@ TEST(ChipPasses, FastProgramsLeaveTheBitsWhateverTheOperandsHold) {
 }
 
 // Four images, each a part of its own: a thread alone adds them all, of 64 most would have nothing to do.
-TEST(ChipPasses, PartsThatATaskEachAddsToAreOneSumWhereNoThreadWaits) {
+TEST(ChipTransforms, PartsThatATaskEachAddsToAreOneSumWhereNoThreadWaits) {
   const auto sums = [](const TileProgram& program) {
     for (const Buffer& buffer : program.buffers) {
       if (buffer.name == "sums") return buffer.bytes;
@@ -121,7 +121,7 @@ TEST(ChipPasses, PartsThatATaskEachAddsToAreOneSumWhereNoThreadWaits) {
   for (const int threads : {1, 64}) {
     Options options;
     options.machine = machineByName("ascend910b2").value();
-    options.forwardCopies = true;
+    options.elideCopies = true;
     options.threads = threads;
     Session session(options);
     const auto executable = session.compile(p, {false, true, false});
@@ -150,7 +150,7 @@ TEST(ChipPasses, PartsThatATaskEachAddsToAreOneSumWhereNoThreadWaits) {
   }
 }
 
-TEST(ChipPasses, ZerosAreLeftOutWhereTheyAddNothing) {
+TEST(ChipTransforms, ZerosAreLeftOutWhereTheyAddNothing) {
   std::mt19937_64 random(6);
   Machine chip = *machineByName("ascend910b2");
   const auto allows = [&](DType type, float inDy, float inW) {
@@ -175,7 +175,7 @@ TEST(ChipPasses, ZerosAreLeftOutWhereTheyAddNothing) {
 }
 
 // Of each panel, however many blocks multiply it; another one that comes to lie where it was is read for itself.
-TEST(ChipPasses, WhatTheCubeReadsIsKeptForOtherBlocks) {
+TEST(ChipTransforms, WhatTheCubeReadsIsKeptForOtherBlocks) {
   const auto read = [](const TileProgram& program) {
     ProgramTouch touch(program);
     std::int64_t bytes = 0;
@@ -198,7 +198,7 @@ TEST(ChipPasses, WhatTheCubeReadsIsKeptForOtherBlocks) {
     for (const Pass g : {Pass::kDx, Pass::kDw}) {
       Options options;
       options.machine = machineByName("ascend910b2").value();
-      options.forwardCopies = true;
+      options.elideCopies = true;
       Session session(options);
       CompileRequest request{p, maskOf(g), {}};
       const auto planned = session.plan(p, g);
@@ -222,7 +222,7 @@ TEST(ChipPasses, WhatTheCubeReadsIsKeptForOtherBlocks) {
 }
 
 // Rows that only fill a fractal up, and products with the zeros that a stride puts between elements.
-TEST(ChipPasses, FewerProductsAreMade) {
+TEST(ChipTransforms, FewerProductsAreMade) {
   const auto products = [](const TileProgram& program) {
     std::int64_t count = 0;
     for (const Phase& phase : program.phases) {
@@ -238,7 +238,7 @@ TEST(ChipPasses, FewerProductsAreMade) {
   };
   Options options;
   options.machine = machineByName("ascend910b2").value();
-  options.forwardCopies = true;
+  options.elideCopies = true;
   Session session(options);
   const auto executable = session.compile(strided(DType::kF16), {true, false, false});
   ASSERT_TRUE(executable.ok());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Asks of small programs, each with one reason to forward or not to: do they compute the same bits, and with how many calls?
-#include "codegen/tile/forward_copies.h"
+#include "codegen/tile/elide_copies.h"
 
 #include <gtest/gtest.h>
 
@@ -108,81 +108,81 @@ std::size_t callsIn(const std::vector<Node>& nodes) {
   return calls;
 }
 
-// The program with its copies forwarded computes the same; how many calls it has.
-std::size_t forwarded(Program& program, const CopyForwarding& options = {}) {
-  const TileProgram after = forwardCopies(program.tile(), options);
+// The program with its copies elided computes the same; how many calls it has.
+std::size_t elided(Program& program, const CopyElision& options = {}) {
+  const TileProgram after = elideCopies(program.tile(), options);
   const Status sound = verify(after);
   EXPECT_TRUE(sound.ok()) << sound.error().message;
   EXPECT_EQ(result(after), result(program.tile()));
   return callsIn(after.phases.front().body);
 }
 std::size_t unchanged(Program& program) {
-  EXPECT_EQ(forwardCopies(program.tile()), program.tile());
-  return forwarded(program);
+  EXPECT_EQ(elideCopies(program.tile()), program.tile());
+  return elided(program);
 }
 
 TEST(ForwardCopies, CopyOfCopy) {
   Program p;
   p.add(row(64), kIn, 16, kQ, 32).add(row(40), kQ, 64, kOut, 8);
-  EXPECT_LE(forwarded(p), 2U) << "48 and 8 elements";
+  EXPECT_LE(elided(p), 2U) << "48 and 8 elements";
   Program chain;
   chain.add(row(64), kIn, 0, kP, 0).add(row(64), kP, 0, kQ, 0).add(row(64), kQ, 0, kR, 0).add(row(64), kR, 0, kOut, 0);
-  EXPECT_EQ(forwarded(chain), 1U);
+  EXPECT_EQ(elided(chain), 1U);
 }
 
 TEST(ForwardCopies, TransposesAndCopies) {
   Program turnedFirst;
   turnedFirst.add(turned(16, 16, 64, 64), kIn, 0, kQ, 0).add(row(256), kQ, 0, kOut, 64);
-  EXPECT_EQ(forwarded(turnedFirst), 1U);
+  EXPECT_EQ(elided(turnedFirst), 1U);
   Program turnedLast;
   turnedLast.add(rowsOf(16, 16, 128, 64), kIn, 0, kQ, 0).add(turned(16, 16, 64, 64), kQ, 0, kOut, 0);
-  EXPECT_EQ(forwarded(turnedLast), 1U);
+  EXPECT_EQ(elided(turnedLast), 1U);
   Program twice;
   twice.add(turned(16, 16, 64, 64), kIn, 0, kQ, 0).add(turned(16, 16, 64, 64), kQ, 0, kOut, 0);
-  EXPECT_EQ(forwarded(twice), 1U) << "a copy";
+  EXPECT_EQ(elided(twice), 1U) << "a copy";
 }
 
 TEST(ForwardCopies, TailsWithPadding) {
   Program rows;
   rows.add(rowsOf(9, 5, 20, 64, Element::kF32, Element::kF32, 11), kIn, 4, kQ, 0).add(row(144), kQ, 0, kOut, 0);
-  EXPECT_LE(forwarded(rows), 2U) << "blocks of rows, and the ninth";
+  EXPECT_LE(elided(rows), 2U) << "blocks of rows, and the ninth";
   Program turns;
   turns.add(turned(7, 16, 32, 32, Element::kHalf, Element::kHalf, 9), kIn, 0, kQ, 0)
       .add(row(256, Element::kF16, Element::kF32), kQ, 0, kOut, 0);
-  EXPECT_EQ(forwarded(turns), 1U);
+  EXPECT_EQ(elided(turns), 1U);
 }
 
 TEST(ForwardCopies, ZerosComeBesideCopies) {
   Program p;
   p.add(zeros(96), -1, 0, kQ, 0).add(row(40), kIn, 100, kQ, 64).add(row(96), kQ, 0, kOut, 0);
-  EXPECT_LE(forwarded(p), 5U);
+  EXPECT_LE(elided(p), 5U);
   Program only;
   only.add(zeros(64), -1, 0, kQ, 0).add(row(100, Element::kF16, Element::kF32), kQ, 0, kOut, 0);
-  EXPECT_LE(forwarded(only), 2U);
+  EXPECT_LE(elided(only), 2U);
 }
 
 TEST(ForwardCopies, LatestWriterCounts) {
   Program p;
   p.add(row(64), kIn, 0, kQ, 0).add(row(10), kIn, 1024, kQ, 20).add(row(64), kQ, 0, kOut, 0);
-  forwarded(p);
+  elided(p);
   Program listed;
   listed.addListed(row(8), 32, 96, {{{0, 0, 5}, {512, 480, 3}}}, kIn, 0, kQ, 0)
       .addListed(zeros(16), 0, 96, {{{0, 0, 8}}}, -1, 0, kQ, 32)
       .add(turned(24, 8, 32, 128), kQ, 0, kOut, 0);
-  forwarded(listed);
+  elided(listed);
 }
 
 TEST(ForwardCopies, OneConversion) {
   Program reads;
   reads.add(row(64), kIn, 0, kQ, 0).add(row(128, Element::kF16, Element::kF32), kQ, 0, kOut, 0);
-  EXPECT_EQ(forwarded(reads), 1U);
+  EXPECT_EQ(elided(reads), 1U);
   Program writes;
   writes.add(row(128, Element::kF32, Element::kF16), kIn, 0, kQ, 0)
       .add(turned(16, 8, 16, 32, Element::kHalf, Element::kHalf), kQ, 0, kOut, 0);
-  EXPECT_EQ(forwarded(writes), 1U);
+  EXPECT_EQ(elided(writes), 1U);
   Program inWords;
   inWords.add(row(128, Element::kF32, Element::kBf16), kIn, 0, kQ, 0).add(row(64), kQ, 0, kOut, 0);
-  EXPECT_EQ(forwarded(inWords), 1U);
+  EXPECT_EQ(elided(inWords), 1U);
   Program both;
   both.add(row(64, Element::kF32, Element::kF16), kIn, 0, kQ, 0)
       .add(row(64, Element::kF16, Element::kF32), kQ, 0, kOut, 0);
@@ -196,7 +196,7 @@ TEST(ForwardCopies, OneConversion) {
 TEST(ForwardCopies, WhatIsNotCoveredStays) {
   Program p;
   p.add(row(64), kIn, 0, kQ, 0).add(row(63), kQ, 8, kOut, 0);
-  EXPECT_EQ(forwardCopies(p.tile()), p.tile());
+  EXPECT_EQ(elideCopies(p.tile()), p.tile());
 }
 
 TEST(ForwardCopies, SourceMustNotChange) {
@@ -205,7 +205,7 @@ TEST(ForwardCopies, SourceMustNotChange) {
       .add(addition(64), kIn, 256, kP, 0)
       .add(row(64), kP, 0, kQ, 0)
       .add(row(64), kQ, 0, kOut, 0);
-  EXPECT_EQ(forwarded(before), 3U) << "through Q only";
+  EXPECT_EQ(elided(before), 3U) << "through Q only";
   Program between;
   between.add(row(64), kIn, 0, kP, 0)
       .add(addition(64), kIn, 256, kP, 0)
@@ -243,17 +243,17 @@ TEST(ForwardCopies, ReadTwice) {
   Program p;
   p.add(row(64), kIn, 0, kP, 0).add(row(64), kP, 0, kOut, 0).add(row(64), kP, 0, kOut, 512);
   EXPECT_EQ(unchanged(p), 3U) << "a copy that pays for itself";
-  EXPECT_EQ(forwarded(p, {[](const Buffer&) { return 2; }}), 2U);
-  EXPECT_EQ(forwarded(p, {[](const Buffer&) { return 0; }}), 3U);
+  EXPECT_EQ(elided(p, {[](const Buffer&) { return 2; }}), 2U);
+  EXPECT_EQ(elided(p, {[](const Buffer&) { return 0; }}), 3U);
   Program parts;
   parts.add(row(64), kIn, 0, kP, 0).add(row(32), kP, 0, kOut, 0).add(row(32), kP, 128, kOut, 512);
-  EXPECT_EQ(forwarded(parts), 2U) << "each byte once";
+  EXPECT_EQ(elided(parts), 2U) << "each byte once";
   Program again;
   again.add(row(64), kIn, 0, kP, 0)
       .add(row(64), kP, 0, kOut, 0)
       .add(row(64), kIn, 512, kP, 0)
       .add(row(64), kP, 0, kOut, 512);
-  EXPECT_EQ(forwarded(again), 2U) << "once for each time it is written";
+  EXPECT_EQ(elided(again), 2U) << "once for each time it is written";
 }
 
 TEST(ForwardCopies, AReaderThatStaysKeepsTheWriters) {
@@ -283,7 +283,7 @@ TEST(ForwardCopies, SumsInOneBuffer) {  // as dW's parts in UB
       .add(addition(64), kQ, 256, kQ, 0)
       .add(row(64, Element::kF32, Element::kF16), kQ, 0, kQ, 512)
       .add(row(64, Element::kHalf, Element::kHalf), kQ, 512, kOut, 0);
-  EXPECT_EQ(forwarded(p), 3U) << "load, add, convert and store";
+  EXPECT_EQ(elided(p), 3U) << "load, add, convert and store";
 }
 
 TEST(ForwardCopies, RoundingFillsVectors) {
@@ -291,7 +291,7 @@ TEST(ForwardCopies, RoundingFillsVectors) {
     Program p;
     p.add(turned(rows, 8, 32, rows * 4), kIn, 0, kQ, 0)
         .add(row(rows * 8, Element::kF32, Element::kHf32), kQ, 0, kOut, 0);
-    EXPECT_EQ(forwarded(p), rows < 16 ? 2U : 1U);
+    EXPECT_EQ(elided(p), rows < 16 ? 2U : 1U);
   }
 }
 
@@ -315,7 +315,7 @@ TEST(ForwardCopies, ContractsStay) {
   Node node = Program::callOf(3, 0, kQ, 0, kOut, 0);
   node.call.b = kQ;
   p.body().push_back(node);
-  EXPECT_EQ(forwarded(p), 3U) << "from the source to what the contract reads";
+  EXPECT_EQ(elided(p), 3U) << "from the source to what the contract reads";
 }
 
 TEST(ForwardCopies, TwinsStayKernels) {
@@ -330,7 +330,7 @@ TEST(ForwardCopies, TwinsStayKernels) {
   node.call.b = kQ;
   node.call.variants.front().aligned = 3;
   p.body().push_back(node);
-  const TileProgram after = forwardCopies(p.tile());
+  const TileProgram after = elideCopies(p.tile());
   const Variant& v = after.phases.front().body.back().call.variants.front();
   ASSERT_EQ(after.kernels.size(), 3U) << "one copy is gone";
   ASSERT_GE(v.aligned, 0);
@@ -360,10 +360,10 @@ TEST(ForwardCopies, WindowsOfChoicesFollow) {
   choice.body = std::move(p.body());
   choice.windows = {{0, 2}, {3, 6}};
   p.body() = {choice};
-  EXPECT_EQ(forwarded(p), 4U);
+  EXPECT_EQ(elided(p), 4U);
   choice.windows = {{0, 2}, {1, 6}};  // one that does not write what it reads
   p.body() = {choice};
-  EXPECT_EQ(forwardCopies(p.tile()), p.tile());
+  EXPECT_EQ(elideCopies(p.tile()), p.tile());
 }
 
 TEST(ForwardCopies, KeepsTagsAndDropsKernels) {
@@ -374,7 +374,7 @@ TEST(ForwardCopies, KeepsTagsAndDropsKernels) {
   p.body()[0].call.issues = p.body()[1].call.issues = true;
   p.add(row(7), kIn, 256, kQ, 256);
   std::swap(p.body()[1], p.body()[2]);
-  const TileProgram after = forwardCopies(p.tile());
+  const TileProgram after = elideCopies(p.tile());
   const std::vector<Node>& body = after.phases.front().body;
   ASSERT_EQ(body.size(), 2U);
   EXPECT_TRUE(body[0].call.issues);
@@ -412,10 +412,10 @@ TEST(ForwardCopies, RandomMoves) {
       const Copy m = rowsOf(rows, cols, cols * elementBytes(from) + below(3) * 4, width + below(3) * 2, from, to, pad);
       p.add(turns ? Kernel(turned(m)) : Kernel(m), a, below(32) * 4, target, below(16) * 4);
     }
-    const CopyForwarding often{[](const Buffer&) { return 9; }};
-    if (forwardCopies(p.tile(), often) != p.tile()) ++changed;
-    forwarded(p, often);
-    forwarded(p);
+    const CopyElision often{[](const Buffer&) { return 9; }};
+    if (elideCopies(p.tile(), often) != p.tile()) ++changed;
+    elided(p, often);
+    elided(p);
     if (testing::Test::HasFailure()) break;
   }
   EXPECT_GE(changed, 100);
