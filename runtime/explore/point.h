@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cubejit/host_isa.h"
+#include "cubejit/problem.h"
 #include "runtime/explore/energy.h"
 #include "runtime/explore/grid.h"
 #include "runtime/text/json_value.h"
