@@ -5,16 +5,14 @@
 #include <set>
 #include <string_view>
 
+#include "algorithms/kit/rules.h"
 #include "cubejit/machines.h"
 
 namespace cubejit {
 namespace {
 
-class MachineRules {
+class MachineRules : public Rules {
  public:
-  void require(bool holds, const std::string& rule) {
-    if (!holds) broken_.push_back(rule);
-  }
   void range(const std::string& field, std::int64_t value, std::int64_t least, std::int64_t most) {
     require(value >= least && value <= most, field + " = " + std::to_string(value) + " must be " +
                                                  std::to_string(least) + " to " + std::to_string(most));
@@ -22,10 +20,6 @@ class MachineRules {
   void positive(const std::string& field, double value) {
     require(value > 0 && value <= 1e6, field + " = " + std::to_string(value) + " must be more than 0 and at most 1e6");
   }
-  std::vector<std::string> take() { return std::move(broken_); }
-
- private:
-  std::vector<std::string> broken_;
 };
 
 // Dumps name folders, symbols and lines of scripts after a machine.

@@ -192,7 +192,7 @@ std::string wordsInstead(const std::string& word, const std::vector<std::string>
 
 Error unknownWord(const std::string& what, const std::string& word, const std::vector<std::string>& known,
                   Stage stage) {
-  return Error{ErrorCode::kInvalidProblem, stage, "unknown " + what + " '" + word + "'" + wordsInstead(word, known)};
+  return invalidInput("unknown " + what + " '" + word + "'" + wordsInstead(word, known), stage);
 }
 
 }  // namespace cubejit

@@ -22,11 +22,11 @@ class DirectDataCosting {
   DirectDataCosting(const Problem& problem, const DirectDataPlan& plan, const Machine& machine)
       : plan_(plan),
         m_(machine),
-        line_(makeConvView(problem, Pass::kDx).oneAxis),
+        oneAxis_(makeConvView(problem, Pass::kDx).oneAxis),
         v_(makeConvView(problem, Pass::kDx, true)) {
     const DataSums total =
-        dataSums(v_, line_ ? std::array<std::int64_t, 3>{1, plan.registerW, 1}
-                           : std::array<std::int64_t, 3>{plan.registerD, plan.registerH, plan.registerW});
+        dataSums(v_, oneAxis_ ? std::array<std::int64_t, 3>{1, plan.registerW, 1}
+                              : std::array<std::int64_t, 3>{plan.registerD, plan.registerH, plan.registerW});
     lanes_ = m_.isa.lanes();
     vectors_ = static_cast<double>(plan.registerVectors);
     reduced_ = static_cast<double>(operand().words(plan.dotProducts));  // a dot product takes two reduction channels
@@ -45,7 +45,7 @@ class DirectDataCosting {
     operandBytes_ = static_cast<double>(operand().bytes);
     resultBytes_ = static_cast<double>(result().bytes);
     cacheOperand_ =
-        static_cast<double>(plan.cache.h) * static_cast<double>(line_ ? 1 : operand().extent.w) * reduced_ * 4;
+        static_cast<double>(plan.cache.h) * static_cast<double>(oneAxis_ ? 1 : operand().extent.w) * reduced_ * 4;
     cacheBlocksH_ =
         static_cast<double>(result().extent.h) / static_cast<double>(resultStep(1)) / static_cast<double>(plan.cache.h);
     cacheBlocksD_ = std::ceil(static_cast<double>(result().extent.d) / static_cast<double>(resultStep(0)) /
@@ -84,7 +84,7 @@ class DirectDataCosting {
 
   // Taps that share scalars reach neighbouring columns of dY.
   double broadcastTaps() const {
-    const int axis = line_ ? 1 : 2;
+    const int axis = oneAxis_ ? 1 : 2;
     return std::min(static_cast<double>(plan_.broadcastTaps),
                     static_cast<double>(divUp(v_.kernel[axis], resultStep(axis))));
   }
@@ -125,7 +125,7 @@ class DirectDataCosting {
     const double boxLines = boxRows_ * std::max(1.0, meanVectors_ * vectorBytes_ / 64.0);
     const double resultLines = boxLines > m_.rates.missBuffers ? kCrowdedLineCycles : kResultLineCycles;
     const double entries =
-        line_ ? 8.0 : std::max(1.0, static_cast<double>(divUp(result().extent.w, plan_.registerW)) / 2.0);
+        oneAxis_ ? 8.0 : std::max(1.0, static_cast<double>(divUp(result().extent.w, plan_.registerW)) / 2.0);
     return passes_ / broadcastTaps() * nBlocks_ * kSegmentCycles + calls_ * (20.0 + boxLines * resultLines) +
            calls_ * kCallCycles / entries;
   }
@@ -216,7 +216,7 @@ class DirectDataCosting {
 
   const DirectDataPlan& plan_;
   const Machine& m_;
-  const bool line_;
+  const bool oneAxis_;
   const ConvView v_;
   double lanes_, vectors_, reduced_, channels_, nBlocks_, meanVectors_, groups_, boxImages_, imageBlocks_;
   double passes_, rows_, calls_;  ///< passes, and rows they cover: per block of channels

@@ -208,7 +208,7 @@ inline std::int64_t imagesAsPlanes(const Problem& p) {
 }  // namespace conv_view_detail
 
 /// The view of a gradient of a legal problem.
-/// `oneAxisOnH`: the axis of a problem that has only one lies on H.
+/// `oneAxisOnH`: if the problem has only one axis, it is put on H.
 inline ConvView makeConvView(const Problem& p, Pass pass, bool oneAxisOnH = false) {
   namespace detail = conv_view_detail;
   ConvView v;

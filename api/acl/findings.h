@@ -25,7 +25,7 @@ inline constexpr const char* kTbcDocument = "aclnnConvTbcBackward";
 inline constexpr const char* kRuntimeDocument = "ACL runtime";
 inline constexpr const char* kMetaDocument = "aclnn objects";
 
-/// Documented return codes, by what they say.
+/// Return codes as aclnn documents them: a required argument is null, an argument is invalid, a tensor inside is null.
 inline constexpr int kNull = ACLNN_ERR_PARAM_NULLPTR, kInvalid = ACLNN_ERR_PARAM_INVALID,
                      kInner = ACLNN_ERR_INNER_NULLPTR;
 

@@ -13,7 +13,7 @@
 namespace cubejit::acl {
 
 /// A tensor of n, c, d, h, w (weights: o, i, d, h, w) in memory.
-/// Where arrays by TensorId have a tensor.
+/// The index of a tensor in arrays by TensorId.
 constexpr std::size_t at(TensorId id) { return static_cast<std::size_t>(id); }
 
 struct View {

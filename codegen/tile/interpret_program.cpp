@@ -63,7 +63,7 @@ Status interpret(const TileProgram& program, const CallerBuffers& callers) {
   CUBEJIT_RETURN_IF_ERROR(verify(program));
   Memory memory(program, callers);
   if (!memory.missing().empty())
-    return Error{ErrorCode::kInvalidProblem, Stage::kRun, "cannot interpret " + program.name + memory.missing()};
+    return invalidInput("cannot interpret " + program.name + memory.missing(), Stage::kRun);
   std::vector<std::vector<std::int64_t>> lists;
   for (const SegmentList& list : program.lists) lists.push_back(segmentWords(list));
 

@@ -35,9 +35,8 @@ inline void require(const Status& status) {
 /// Checks the number of threads of a session or a call; 0 leaves the number to others.
 inline void requireThreads(int threads) {
   if (threads < 0)
-    throw Failure(Error{ErrorCode::kInvalidProblem, Stage::kProblem,
-                        "threads = " + std::to_string(threads) +
-                            " must be at least 0; 0 is as many as the environment says, or the process may use"});
+    throw Failure(invalidInput("threads = " + std::to_string(threads) +
+                               " must be at least 0; 0 is as many as the environment says, or the process may use"));
 }
 
 }  // namespace cubejit::python

@@ -18,7 +18,8 @@ struct ExploreRun {
   std::function<void(std::size_t done, const Machine& last)> ended;  ///< one call at a time
 };
 
-/// Asks about those of `grid` whose place in `points` is null. Where `stop` says so, the others stay null; after an error as well.
+/// Asks about every machine of `grid` whose place in `points` is null, and puts the answer there. After `stop` said so, or after an error, no further
+/// point is asked about; their places stay null.
 Status explore(const std::vector<GridPoint>& grid, const ExploreQuestion& question, const ExploreRun& run,
                PointFile& file, std::vector<Json>& points);
 

@@ -4,14 +4,14 @@
 #include "runtime/explore/grid.h"
 
 #include <algorithm>
+#include <sstream>
 #include <utility>
 
 #include "runtime/text/json_machine.h"
+#include "tiling/rule_lines.h"
 
 namespace cubejit {
 namespace {
-
-constexpr std::size_t kMostGridRules = 8;  // of broken ones that are told
 
 // The machine with the values of a point.
 Result<Machine> machineAt(const Json& base, const Json& vary, const std::map<std::string, std::string>& numbers) {
@@ -74,21 +74,15 @@ Result<std::vector<GridPoint>> gridOf(const std::vector<VariedNumber>& axes, con
     if (made.ok()) {
       point.machine = std::move(*made);
     } else {
-      const std::string rules = made.error().message;
-      for (std::size_t begin = 0; begin <= rules.size();) {
-        const std::size_t end = std::min(rules.find('\n', begin), rules.size());
-        const std::string rule = rules.substr(begin, end - begin);
+      std::istringstream rules(made.error().message);
+      for (std::string rule; std::getline(rules, rule);) {
         if (std::find(broken.begin(), broken.end(), rule) == broken.end()) broken.push_back(rule);
-        begin = end + 1;
       }
     }
     points.push_back(std::move(point));
   }
-  if (broken.empty()) return points;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(broken.size(), kMostGridRules); ++i) text += (i == 0 ? "" : "\n") + broken[i];
-  if (broken.size() > kMostGridRules) text += "\n... and " + std::to_string(broken.size() - kMostGridRules) + " more";
-  return invalidInput(text, Stage::kPlan);
+  if (!broken.empty()) return invalidInput(inLines(broken), Stage::kPlan);
+  return points;
 }
 
 }  // namespace cubejit

@@ -15,7 +15,7 @@
 
 namespace cubejit {
 
-/// Of one process at a time.
+/// Locks the file, so that only one process at a time has it open.
 class PointFile {
  public:
   /// Reads what there is into `points`, one for each of the request's, null where there is none; or begins the file. Empty path: nothing is kept.

@@ -42,9 +42,9 @@ Result<std::unique_ptr<Emulation>> Emulation::create(const EmulationRequest& req
     wanted.passes = maskOf(request.pass);
     if (request.plan && request.pass != Pass::kDb) {
       if (request.plan->pass != request.pass)
-        return Error{
-            ErrorCode::kInvalidProblem, Stage::kPlan,
-            std::string("the plan is one of ") + toString(request.plan->pass) + ", not of " + toString(request.pass)};
+        return invalidInput(
+            std::string("the plan is one of ") + toString(request.plan->pass) + ", not of " + toString(request.pass),
+            Stage::kPlan);
       const std::vector<std::string> broken = checkOnNpu(request.problem, *request.plan, request.machine);
       if (!broken.empty()) return invalidInput(inLines(broken), Stage::kPlan);
       wanted.plans.push_back(*request.plan);

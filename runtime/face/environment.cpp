@@ -49,9 +49,8 @@ Status setWhole(Field& field, const std::string& text, long least = 1) {
   constexpr long kMost = 1L << 30;
   const auto value = wholeNumber<long>(text);
   if (!value || *value < least || *value > kMost)
-    return Error{
-        ErrorCode::kInvalidProblem, Stage::kProblem,
-        "'" + text + "' must be a whole number from " + std::to_string(least) + " to " + std::to_string(kMost)};
+    return invalidInput("'" + text + "' must be a whole number from " + std::to_string(least) + " to " +
+                        std::to_string(kMost));
   field = static_cast<Field>(*value);
   return Unit{};
 }

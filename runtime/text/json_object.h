@@ -91,14 +91,14 @@ inline Result<Json> parseObject(const std::string& text, const std::string& what
   constexpr std::size_t kShown = 120;
   if (twice.empty()) {
     if (const auto number = hugeNumber(text))
-      return Error{ErrorCode::kInvalidProblem, stage,
-                   printable("of " + what + ": " + *number +
-                             " is out of range; whole numbers are from -2^63 to 2^63 - 1, "
-                             "others at most 1.8e308")};
+      return invalidInput(printable("of " + what + ": " + *number +
+                                    " is out of range; whole numbers are from -2^63 to 2^63 - 1, "
+                                    "others at most 1.8e308"),
+                          stage);
   }
   const std::string none = what + " is not a JSON object: " + (text.empty() ? "it is empty" : text.substr(0, kShown));
-  return Error{ErrorCode::kInvalidProblem, stage,
-               printable(twice.empty() ? none : what + " has the key '" + twice + "' twice; leave one of them out")};
+  return invalidInput(
+      printable(twice.empty() ? none : what + " has the key '" + twice + "' twice; leave one of them out"), stage);
 }
 
 /// What "pass" and "passes" were called up to version 0.2.0, in files that are read for one version more.

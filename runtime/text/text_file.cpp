@@ -56,8 +56,7 @@ TextLines TextLines::ofStandardInput(std::string wanted, Stage stage) {
 std::string TextLines::place() const { return printable(name_) + ":" + std::to_string(number_); }
 
 Error TextLines::tooLong(const std::string& what, std::size_t most) const {
-  return Error{ErrorCode::kInvalidProblem, stage_,
-               what + " is longer than " + sizeText(most) + "; it should hold " + wanted_};
+  return invalidInput(what + " is longer than " + sizeText(most) + "; it should hold " + wanted_, stage_);
 }
 
 Result<bool> TextLines::fill() {

@@ -12,8 +12,6 @@
 #include "tiling/planner.h"
 
 namespace cubejit {
-namespace {}  // namespace
-
 ModelLab::ModelLab(LabTask task, Machine machine) : task_(std::move(task)), machine_(std::move(machine)) {}
 
 RaceRules ModelLab::rules() {

@@ -16,7 +16,9 @@
 namespace cubejit {
 namespace {
 
-constexpr int kSeeds = 5;  // lots are drawn that often
+constexpr std::array kStrategies{StrategyKind::kModel, StrategyKind::kEvolve, StrategyKind::kRandom,
+                                 StrategyKind::kExhaustive};
+constexpr std::size_t kSeeds = 5;  // lots are drawn that often
 constexpr double kCloseEnough = 0.02;
 
 // One key's records: the times by plan.
@@ -59,7 +61,6 @@ Machine plannedMachine(const TuneKey& key, const Machine& host) {
 struct Score {
   std::array<double, kReplayMarks.size()> logRegret{};
   double trialsToClose = 0;
-  int runs = 0;
 };
 
 void replay(const Book& book, StrategyKind kind, std::uint64_t seed, const std::vector<FitPoint>& others,
@@ -81,7 +82,6 @@ void replay(const Book& book, StrategyKind kind, std::uint64_t seed, const std::
   }
   for (std::size_t m = 0; m < kReplayMarks.size(); ++m) score.logRegret[m] += at[m];
   score.trialsToClose += close > 0 ? close : trial;
-  ++score.runs;
 }
 
 }  // namespace
@@ -91,17 +91,20 @@ Replays replayStrategies(const std::vector<TuneRecord>& records, const Machine& 
   Replays out;
   out.problems = books.size();
   if (books.empty()) return out;
-  for (const StrategyKind kind :
-       {StrategyKind::kModel, StrategyKind::kEvolve, StrategyKind::kRandom, StrategyKind::kExhaustive}) {
-    Score score;
-    for (const Book& book : books) {
-      const std::vector<FitPoint> points = pointsOfOthers(records, book.key);
-      for (int seed = 1; seed <= kSeeds; ++seed)
-        replay(book, kind, static_cast<std::uint64_t>(seed), points, plannedMachine(book.key, host), score);
+  std::array<Score, kStrategies.size()> scores;
+  for (const Book& book : books) {
+    const std::vector<FitPoint> points = pointsOfOthers(records, book.key);
+    const Machine machine = plannedMachine(book.key, host);
+    for (std::size_t s = 0; s < kStrategies.size(); ++s) {
+      for (std::uint64_t seed = 1; seed <= kSeeds; ++seed)
+        replay(book, kStrategies[s], seed, points, machine, scores[s]);
     }
-    Replays::Strategy strategy{kind, {}, score.trialsToClose / score.runs};
+  }
+  const auto runs = static_cast<double>(books.size() * kSeeds);
+  for (std::size_t s = 0; s < kStrategies.size(); ++s) {
+    Replays::Strategy strategy{kStrategies[s], {}, scores[s].trialsToClose / runs};
     for (std::size_t m = 0; m < kReplayMarks.size(); ++m)
-      strategy.regret[m] = std::exp(score.logRegret[m] / score.runs) - 1;
+      strategy.regret[m] = std::exp(scores[s].logRegret[m] / runs) - 1;
     out.strategies.push_back(strategy);
   }
   return out;

@@ -29,7 +29,8 @@ struct Replays {
   std::vector<Strategy> strategies;
 };
 
-/// Every strategy on every recorded problem, its lots drawn five times. `host`: what records of no known chip were measured on.
+/// Replays every recorded problem with every strategy, five seeds each. `host`: the machine of records that are of no known chip. Throws
+/// std::bad_alloc without memory.
 Replays replayStrategies(const std::vector<TuneRecord>& records, const Machine& host);
 
 }  // namespace cubejit

@@ -173,7 +173,7 @@ class Registrations(Own):
             def backward(*arguments):
                 seen.append(1)
                 return theirs(key, *arguments)
-            step()  # of 2.6, the first one's last bits differ from all later ones'
+            step()  # in PyTorch 2.6 the first backward of a process gives other last bits than all later ones
             plain = step()
             other = torch.library.Library("aten", "IMPL")
             other.impl("convolution_backward", backward, "CPU")

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <sstream>
 
 #include "commands.h"
 #include "distinct_files.h"
@@ -18,6 +19,7 @@
 #include "runtime/explore/explore.h"
 #include "runtime/text/json_machine.h"
 #include "runtime/text/json_problem.h"
+#include "tiling/rule_lines.h"
 
 namespace cubejit::cli {
 namespace {
@@ -49,13 +51,18 @@ Json requestToJson(const Machine& base, const std::vector<VariedNumber>& axes, c
   return out;
 }
 
-// Every line with what it is about.
-Error prefixed(const std::string& prefix, Error error) {
-  for (std::size_t at = 0; at != std::string::npos; at = error.message.find('\n', at)) {
-    if (at > 0) ++at;
-    if (error.message.compare(at, 3, "...") != 0) error.message.insert(at, prefix);
+// The first rules that a grid breaks, each behind its flag, and how many more there are.
+Error aboutVary(const Error& error) {
+  constexpr std::size_t kMostRules = 8;
+  std::vector<std::string> rules;
+  std::istringstream lines(error.message);
+  for (std::string line; std::getline(lines, line);) rules.push_back("--vary: " + line);
+  if (rules.size() > kMostRules) {
+    const std::string more = fmt::format("... and {} more", rules.size() - kMostRules);
+    rules.resize(kMostRules);
+    rules.push_back(more);
   }
-  return error;
+  return {error.code, error.stage, inLines(rules)};
 }
 
 // Everything wrong with the flags is said at once.
@@ -75,9 +82,9 @@ Result<AskedExploration> resolveExplore(const RequestFlags& flags, const Explore
   const auto figures = own.energy.empty() ? Result<EnergyFigures>(EnergyFigures{}) : readEnergy(own.energy);
   if (!figures.ok()) note(figures.error());
   if (flags.soc.empty())
-    note(Error{
-        ErrorCode::kInvalidProblem, Stage::kPlan,
-        "no machine to begin with; name a chip with --soc (`cubejit targets` lists them) or a file with --machine"});
+    note(invalidInput(
+        "no machine to begin with; name a chip with --soc (`cubejit targets` lists them) or a file with --machine",
+        Stage::kPlan));
   if (request.ok() && request->passes.db)
     note(Error{ErrorCode::kUnsupported, Stage::kPlan,
                "--passes: db is a sum by the vector units and has no plan to explore; ask for dx, dw or both"});
@@ -92,7 +99,7 @@ Result<AskedExploration> resolveExplore(const RequestFlags& flags, const Explore
       if (grid.ok())
         asked.points = std::move(*grid);
       else
-        note(prefixed("--vary: ", grid.error()));
+        note(aboutVary(grid.error()));
     }
   }
   if (!broken.empty()) return Error{code, Stage::kPlan, broken};

@@ -83,9 +83,8 @@ Status execute(const RequestFlags& flags, const TimelineFiles& pictures, const s
   CUBEJIT_TRY(request, resolve(wanted));
   CUBEJIT_TRY(said, parsePasses(flags.passes));
   if (flags.passes != RequestFlags().passes && said != request.passes)
-    return Error{
-        ErrorCode::kInvalidProblem, Stage::kProblem,
-        fmt::format("--passes {} and --out {} differ; leave --passes out", printable(flags.passes), wanted.passes)};
+    return invalidInput(
+        fmt::format("--passes {} and --out {} differ; leave --passes out", printable(flags.passes), wanted.passes));
   const Problem& p = request.problems.front();
   std::string unlike;
   const auto note = [&](const std::string& text) { unlike += (unlike.empty() ? "" : "\n") + text; };

@@ -24,6 +24,7 @@
 #include "runtime/tuning/json_record.h"
 
 namespace cubejit::cli {
+
 struct Peer {
   std::array<char, 64> host{};
   long pid = 0;

@@ -12,8 +12,6 @@
 #include "tiling/rounding.h"
 
 namespace cubejit {
-namespace {}  // namespace
-
 CubeSums::CubeSums(const CubeJob& job) : c0_(job.work.c0), kernelD_(job.work.kernel.d), groups_(job.work.groups.count) {
   const CubePlan& plan = job.plan.cube();
   const std::int64_t n = std::min(plan.singleShape.n, job.work.gemm.n);

@@ -7,8 +7,6 @@
 #include "tiling/rounding.h"
 
 namespace cubejit {
-namespace {}  // namespace
-
 // How many channels exist in block `block` of the task's real group.
 std::vector<std::int64_t> UnitCalls::channelOffsets(bool image, std::int64_t block) const {
   const ChannelRange channels = channelsOf(job_, image && !w_.spread, task_.group);

@@ -56,7 +56,8 @@ BigPositions bigPositions(const ConvView& view, int axis, const PixelBlock& bloc
 struct ReductionAxes {
   int blocks, split;
 };
-/// So many parts have sums of their own, `partBytes` apart from where stream `sums` is.
+/// The blocks are split into `parts` parts, each of which adds up sums of its own: stream `sums` starts at those of the first part, and those of
+/// each further part lie `partBytes` behind the part before.
 ReductionAxes addReductionAxes(ProgramBuilder& b, const ConvView& view, const PixelBlocks& blocks, const Operand& big,
                                const Operand& small, int sums, std::int64_t parts, std::int64_t partBytes);
 

@@ -41,13 +41,13 @@ std::vector<std::string> singleShapeRules(const FilterTiling& t, const SingleSha
     if (!holds) broken.push_back(rule);
   };
   require(s.m > 0 && s.m <= channelsM(t),
-          isSet("singleCoreM", s.m) + " must be 1 to cout1G x c0 in whole 16s = " + std::to_string(channelsM(t)));
+          fieldIs("singleCoreM", s.m) + " must be 1 to cout1G x c0 in whole 16s = " + std::to_string(channelsM(t)));
   const std::int64_t most = std::int64_t{t.cin1G} * t.channelSize * t.hk * t.wk;
   require(s.n > 0 && s.n <= most,
-          isSet("singleCoreN", s.n) + " must be 1 to cin1G x c0 x hk x wk = " + std::to_string(most));
+          fieldIs("singleCoreN", s.n) + " must be 1 to cin1G x c0 x hk x wk = " + std::to_string(most));
   const std::int64_t rows = s.k / t.wo;
-  require(rows > 0, isSet("singleCoreK", s.k) + " must be at least one row, wo = " + std::to_string(t.wo));
-  require(s.row < t.ho && s.row + rows <= t.ho, isSet("hoStartIdx", s.row) +
+  require(rows > 0, fieldIs("singleCoreK", s.k) + " must be at least one row, wo = " + std::to_string(t.wo));
+  require(s.row < t.ho && s.row + rows <= t.ho, fieldIs("hoStartIdx", s.row) +
                                                     " and singleCoreK / wo = " + std::to_string(rows) +
                                                     " rows must end by row ho = " + std::to_string(t.ho));
   return broken;

@@ -44,17 +44,17 @@ std::vector<std::string> singleShapeRules(const InputTiling& t, const SingleShap
     if (!holds) broken.push_back(rule);
   };
   require(s.m > 0 && s.m % t.wi == 0,
-          isSet("singleShapeM", s.m) + " must be whole rows, a multiple of wi = " + std::to_string(t.wi));
+          fieldIs("singleShapeM", s.m) + " must be whole rows, a multiple of wi = " + std::to_string(t.wi));
   require(s.k > 0 && s.k % unitK(t) == 0 && s.k / unitK(t) <= t.cout1G,
-          isSet("singleShapeK", s.k) + " must be 1 to cout1G = " + std::to_string(t.cout1G) +
+          fieldIs("singleShapeK", s.k) + " must be 1 to cout1G = " + std::to_string(t.cout1G) +
               " times dk x hk x wk x c0 = " + std::to_string(unitK(t)));
   require(s.n > 0 && s.n <= std::int64_t{t.cin1G} * t.c0,
-          isSet("singleShapeN", s.n) + " must be 1 to cin1G x c0 = " + std::to_string(std::int64_t{t.cin1G} * t.c0));
-  require(s.depth < t.di, isSet("curDinStartIdx", s.depth) + " must be less than di = " + std::to_string(t.di));
+          fieldIs("singleShapeN", s.n) + " must be 1 to cin1G x c0 = " + std::to_string(std::int64_t{t.cin1G} * t.c0));
+  require(s.depth < t.di, fieldIs("curDinStartIdx", s.depth) + " must be less than di = " + std::to_string(t.di));
   const std::int64_t first = s.row + t.backpropPadUp, rows = s.m / t.wi;
   require(first >= 0 && first < t.hi && first + rows <= t.hi,
-          isSet("curHoStartIdx", s.row) + " + backpropPadUp = " + std::to_string(t.backpropPadUp) + " begins at row " +
-              std::to_string(first) + ", and singleShapeM / wi = " + std::to_string(rows) +
+          fieldIs("curHoStartIdx", s.row) + " + backpropPadUp = " + std::to_string(t.backpropPadUp) +
+              " begins at row " + std::to_string(first) + ", and singleShapeM / wi = " + std::to_string(rows) +
               " rows must end by row hi = " + std::to_string(t.hi));
   return broken;
 }

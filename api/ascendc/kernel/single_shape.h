@@ -38,7 +38,7 @@ using InputTiling = AscendC::tiling::TConv3DBackpropInputTiling;
 using FilterTiling = AscendC::tiling::TConv3DBpFilterTiling;
 
 /// "field = value", as rules begin.
-inline std::string isSet(const char* field, std::int64_t value) {
+inline std::string fieldIs(const char* field, std::int64_t value) {
   return std::string(field) + " = " + std::to_string(value);
 }
 

@@ -89,7 +89,7 @@ class ExploredFile : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove(path_); }
 
-  // How many points were asked about, and their places.
+  // Opens the file, explores until `stopAfter` points were asked about, and returns how many were.
   Result<int> run(std::vector<Json>& points, int stopAfter) {
     points.assign(grid_.size(), {});
     PointFile file;
