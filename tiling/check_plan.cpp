@@ -38,14 +38,15 @@ void checkReorders(const Algorithm& algorithm, const Problem& p, const TilingPla
 
 void checkFold(const Problem& p, const TilingPlan& plan, Rules& rules) {
   if (!plan.reorders.spaceToDepth) return;
-  rules.require(
-      plan.pass == Pass::kDx && foldable(p),
-      "space_to_depth is for dx of an ordinary convolution of one group whose kernel is as wide as its stride and "
-      "whose windows cover x without padding along W");
+  rules.require(plan.pass == Pass::kDx && foldable(p),
+                "space_to_depth is for dx of one group where the kernel is as wide as its stride and windows cover the "
+                "larger tensor without padding along W");
   rules.require(plan.reorders.w, "space_to_depth needs reorder_w");
-  const TensorFormat dx = formatOf(p, TensorId::kDx);
-  rules.require(plan.reorders.result || (dx.layout == Layout::kNdhwc && !dx.strided()),
-                "space_to_depth needs dx channels-last, or reorder_result");
+  const TensorId folded = foldedTensor(p);
+  rules.require(foldsInPlace(p) || isReordered(plan.reorders, folded), [&] {
+    return std::string("space_to_depth needs ") + toString(folded) + " channels-last, or " +
+           (folded == TensorId::kDy ? "reorder_dy" : "reorder_result");
+  });
 }
 
 // Numbers that rules, costs and lowerings may multiply by strides and extents without leaving 64 bits: a microkernel spells out what it

@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the candidates: base blocks that fill L0C, base.k that fills L0A and L0B, tasks that are one to all base blocks and divide
-// well among the cores, and L1 steps from whole K down to what fits. Each level asks only what the levels before left open.
+// Decides the candidates: shapes of tasks, base blocks and steps in L1, each from a list of its own that no buffer's size changes, so that
+// more memory never takes a plan away. The best bounds come first: what follows them is soon beyond what has been found.
 #include "algorithms/cube/candidates.h"
 
 #include <algorithm>
 #include <vector>
 
+#include "algorithms/cube/cost.h"
 #include "algorithms/cube/footprint.h"
 #include "algorithms/cube/rules.h"
+#include "algorithms/cube/task_times.h"
 
 namespace cubejit {
 namespace {
 
 using Sizes = std::vector<std::int64_t>;
+
+constexpr std::int64_t kMostMmad = 4095;  // m, k and n of one mmad
 
 void addOnce(Sizes& sizes, std::int64_t size) {
   if (size > 0 && std::find(sizes.begin(), sizes.end(), size) == sizes.end()) sizes.push_back(size);
@@ -23,6 +27,32 @@ void addOnce(Sizes& sizes, std::int64_t size) {
 std::int64_t evenPiece(std::int64_t all, std::int64_t most, std::int64_t unit) {
   const std::int64_t pieces = ceilDiv(all, std::max(unit, most));
   return roundUp(ceilDiv(all, pieces), unit);
+}
+
+// 1, 2, 4, 8, ... times `unit`, up to `most`.
+Sizes doubled(std::int64_t unit, std::int64_t most) {
+  Sizes sizes;
+  for (std::int64_t size = unit; size <= most; size *= 2) sizes.push_back(size);
+  return sizes;
+}
+
+// 1, 2, 3, 4, 6, 8, 12, ... times `unit`, up to `most`.
+Sizes spaced(std::int64_t unit, std::int64_t most) {
+  Sizes sizes = doubled(unit, most);
+  for (const std::int64_t size : doubled(3 * unit, most)) addOnce(sizes, size);
+  return sizes;
+}
+
+// Pieces of `all` of these sizes, and as many equal ones; and all in one.
+Sizes piecesOf(std::int64_t all, std::int64_t unit, std::int64_t most, const Sizes& asLargeAs) {
+  Sizes sizes;
+  for (const std::int64_t size : asLargeAs) {
+    if (size > std::min(most, roundUp(all, unit))) continue;
+    addOnce(sizes, size);
+    addOnce(sizes, evenPiece(all, size, unit));
+  }
+  if (roundUp(all, unit) <= most) addOnce(sizes, roundUp(all, unit));
+  return sizes;
 }
 
 class Search {
@@ -38,58 +68,181 @@ class Search {
         dx_(w.pass == Pass::kDx) {
     plan_.algorithm = CubePlan{};
     plan_.pass = w.pass;
-    plan_.cube().tile.operand = w.type;
+    tile().operand = w.type;
   }
 
   void run() {
-    const std::int64_t mostN = std::min<std::int64_t>(roundUp(columns(), 16), 512);
-    Sizes ns;
-    for (const std::int64_t n : {16, 32, 48, 64, 96, 128, 192, 256, 384, 512}) {
-      if (n <= mostN) addOnce(ns, n);
+    const std::vector<Block> blocks = allBlocks();
+    const std::vector<Task> tasks = blocks.empty() ? std::vector<Task>() : allTasks(blocks.front().perProduct());
+    for (const Task& task : tasks) {
+      if (!worthWhile_(task.bounds.least)) continue;
+      for (const Block& block : blocks) {
+        if (!worthWhile_(leastOf(task, block.perProduct()))) break;
+        if (!holds(task, block)) continue;
+        const LeastCost least = leastOf(task, block);
+        if (!worthWhile_(least)) continue;
+        for (const Depth& depth : block.depths) {
+          if (!worthWhile_({leastOf(task, depth.perProduct).core, least.memory})) break;
+          if (depth.k < 2 * roundUp(depthOf(task.shape), step_.shape.k))
+            refine(task, {block.m, depth.k, block.n}, depth.buffersL0c);
+        }
+      }
     }
-    addOnce(ns, evenPiece(columns(), mostN, 16));
-    if (mostN > 256) addOnce(ns, evenPiece(columns(), 256, 16));
-    for (const std::int64_t n : ns) {
-      for (const std::int64_t l0c : {1, 2}) blocks(n, l0c);
-    }
-    if (visited_ == 0) smallest();
+    if (!visited_) smallest();
   }
 
  private:
-  // Rows and columns of the result a task can have at most.
-  std::int64_t rows() const { return fixed_.singleShape.m > 0 ? std::min(fixed_.singleShape.m, w_.gemm.m) : w_.gemm.m; }
-  std::int64_t columns() const {
-    return fixed_.singleShape.n > 0 ? std::min(fixed_.singleShape.n, w_.gemm.n) : w_.gemm.n;
+  struct Task {
+    Mkn shape;
+    CubeBounds bounds;
+  };
+  struct Depth {  // what base blocks of one m and n differ in
+    std::int64_t k, buffersL0c;
+    double perProduct;  // the least cycles
+  };
+  struct Block {
+    std::int64_t m, n;
+    std::vector<Depth> depths;  // those of the least cycles first, as blocks are
+    double perProduct() const { return depths.front().perProduct; }
+  };
+
+  CubeTile& tile() { return plan_.cube().tile; }
+
+  // The sum of a task at one kernel depth.
+  std::int64_t depthOf(const Mkn& shape) const { return dx_ ? shape.k / w_.kernel.d : std::min(shape.k, w_.gemm.k); }
+
+  // A block of twice a task's extent does the work of a smaller one.
+  bool holds(const Task& task, const Block& block) const {
+    return block.m < 2 * roundUp(task.shape.m, 16) && block.n < 2 * roundUp(task.shape.n, 16);
   }
 
-  void blocks(std::int64_t n, std::int64_t l0c) {
-    const std::int64_t whole = roundUp(rows(), 16);
-    const std::int64_t fill = std::min({whole, m_.buffers.l0cBytes / (4 * n * l0c) / 16 * 16,
-                                        m_.buffers.l0aBytes / (2 * step_.shape.k * w_.elementBytes) / 16 * 16});
-    Sizes ms;
-    for (std::int64_t share = 1; share <= 4; share *= 2) {
-      const std::int64_t most = fill / share / 16 * 16;
-      if (most < 16) break;
-      addOnce(ms, most);
-      addOnce(ms, evenPiece(rows(), most, 16));
-      if (dx_ && most >= w_.row() && w_.row() % 16 == 0)
-        addOnce(ms, most / w_.row() * w_.row());  // whole rows of pixels
-    }
-    plan_.cube().tile.base.n = n;
-    plan_.cube().tile.buffersL0c = l0c;
-    const auto with = [&](std::int64_t m) {
-      plan_.cube().tile.base.m = m;
-      depths();
+  static LeastCost leastOf(const Task& task, double perProduct) {
+    return {task.bounds.first + task.bounds.products * perProduct, task.bounds.least.memory};
+  }
+
+  // In whichever order of blocks.
+  LeastCost leastOf(const Task& task, const Block& block) {
+    CubeTile& t = tile();
+    plan_.cube().singleShape = task.shape;
+    t.base = {block.m, roundUp(depthOf(task.shape), step_.shape.k), block.n};
+    t.stepKa = t.stepKb = 1;
+    const CubeFootprint f = footprintOf(w_, plan_);
+    const auto in = [&](BlockOrder order) {
+      t.order = order;
+      return boundsOf(w_, plan_, m_, block.perProduct(), f.l1A < m_.buffers.l1Bytes, f.l1B < m_.buffers.l1Bytes).least;
     };
-    const std::int64_t before = visited_;
-    for (const std::int64_t m : ms) with(m);
-    // L1 may be too small for what large blocks unfold.
-    for (std::int64_t m = fill / 8 / 16 * 16; visited_ == before && m >= 16; m = m / 2 / 16 * 16) with(m);
+    const LeastCost n = in(BlockOrder::kNOuter), m = in(BlockOrder::kMOuter);
+    return {std::min(n.core, m.core), std::min(n.memory, m.memory)};
+  }
+
+  std::vector<Block> allBlocks() const {
+    const Mkn& given = fixed_.singleShape;
+    const auto extent = [](std::int64_t fixed, std::int64_t all) { return fixed > 0 ? std::min(fixed, all) : all; };
+    const std::int64_t rows = extent(given.m, w_.gemm.m), unit = step_.shape.k,
+                       depth = dx_ ? w_.gemm.k : extent(given.k, w_.gemm.k);
+    const Sizes ns = piecesOf(extent(given.n, w_.gemm.n), 16, 512, spaced(16, 512));
+    Sizes ms = piecesOf(rows, 16, kMostMmad, spaced(16, kMostMmad)),
+          ks = piecesOf(depth, unit, kMostMmad, spaced(unit, kMostMmad));
+    if (dx_ && w_.row() % 16 == 0) {  // whole rows of pixels
+      for (const std::int64_t size : doubled(w_.row(), std::min(kMostMmad, roundUp(rows, 16)))) addOnce(ms, size);
+    }
+    const std::int64_t block = dx_ ? w_.blockUnit() : w_.row();
+    if (block % unit == 0) {  // whole blocks of taps, or equal parts of one: what L1 holds of them shares no block
+      for (const std::int64_t size : doubled(block, std::min(kMostMmad, roundUp(depth, unit)))) addOnce(ks, size);
+      for (const std::int64_t size : doubled(unit, std::min(kMostMmad, block)))
+        addOnce(ks, evenPiece(block, size, unit));
+    }
+    std::vector<Block> blocks;
+    for (const std::int64_t n : ns)
+      for (const std::int64_t m : ms) {
+        Block next{m, n, {}};
+        for (const std::int64_t k : ks) {
+          if (2 * m * k * w_.elementBytes > m_.buffers.l0aBytes || 2 * n * k * w_.elementBytes > m_.buffers.l0bBytes)
+            continue;
+          for (const std::int64_t l0c : {1, 2}) {
+            if (4 * m * n * l0c <= m_.buffers.l0cBytes)
+              next.depths.push_back({k, l0c, leastCyclesPerProduct(w_, {m, k, n}, m_)});
+          }
+        }
+        if (next.depths.empty()) continue;
+        std::stable_sort(next.depths.begin(), next.depths.end(),
+                         [](const Depth& a, const Depth& b) { return a.perProduct < b.perProduct; });
+        blocks.push_back(std::move(next));
+      }
+    std::stable_sort(blocks.begin(), blocks.end(),
+                     [](const Block& a, const Block& b) { return a.perProduct() < b.perProduct(); });
+    return blocks;
+  }
+
+  std::vector<Task> allTasks(double perProduct) {
+    const Mkn& given = fixed_.singleShape;
+    const std::int64_t unitN = dx_ ? w_.c0 : w_.blockUnit(), sum = w_.gemm.k * w_.kernel.d;
+    constexpr std::int64_t kAny = std::int64_t{1} << 40;
+    Sizes ns = piecesOf(w_.gemm.n, unitN, kAny, spaced(unitN, w_.gemm.n)), others;
+    if (given.n > 0) ns = {given.n};
+    if (dx_) {
+      others = {sum};
+      // The parts of a long sum are added in memory, which only f32 results allow.
+      for (const std::int64_t parts : {2, 4, 8}) {
+        if (w_.resultBytes == 4 && parts <= w_.blocks)
+          addOnce(others, ceilDiv(w_.blocks, parts) * w_.blockUnit() * w_.kernel.d);
+      }
+    } else if (given.m > 0) {
+      others = {given.m};
+    } else {
+      others = piecesOf(w_.gemm.m, 16, kAny, spaced(16, w_.gemm.m));
+    }
+    std::vector<Task> tasks;
+    for (const std::int64_t n : ns) {
+      for (const std::int64_t other : others) {
+        for (const std::int64_t size : pixelsOf(n, other)) {
+          plan_.cube().singleShape = dx_ ? Mkn{size, other, n} : Mkn{other, size, n};
+          tasks.push_back({plan_.cube().singleShape, bounds(perProduct)});
+        }
+      }
+    }
+    std::stable_sort(tasks.begin(), tasks.end(), [](const Task& a, const Task& b) {
+      const LeastCost &x = a.bounds.least, &y = b.bounds.least;
+      return std::pair(std::max(x.core, x.memory), x.core) < std::pair(std::max(y.core, y.memory), y.core);
+    });
+    return tasks;
+  }
+
+  // Of the single shape that the plan has.
+  CubeBounds bounds(double perProduct) {
+    CubeTile& t = tile();
+    const Mkn& s = plan_.cube().singleShape;
+    t.base = {roundUp(s.m, 16), roundUp(depthOf(s), step_.shape.k), roundUp(s.n, 16)};
+    t.stepKa = t.stepKb = 1;
+    return boundsOf(w_, plan_, m_, perProduct, true, true);
+  }
+
+  // Pixels of a task: all, equal rows for rounds of all cores, single rows and pieces of one.
+  Sizes pixelsOf(std::int64_t n, std::int64_t other) const {
+    const std::int64_t given = dx_ ? fixed_.singleShape.m : fixed_.singleShape.k;
+    if (given > 0) return {given};
+    const double side = static_cast<double>(w_.batch) * static_cast<double>(w_.groups.count) *
+                        static_cast<double>(w_.depths) * static_cast<double>(ceilDiv(w_.gemm.n, n)) *
+                        static_cast<double>(dx_ ? 1 : ceilDiv(w_.gemm.m, other));
+    Sizes sizes;
+    const auto cutInto = [&](std::int64_t parts) {
+      if (parts <= w_.pixels.h) {
+        addOnce(sizes, ceilDiv(w_.pixels.h, parts) * w_.row());
+      } else {
+        const std::int64_t piece = roundUp(ceilDiv(w_.row(), ceilDiv(parts, w_.pixels.h)), 16);
+        addOnce(sizes, w_.wholeRows() ? w_.row() : std::min(piece, w_.row()));
+      }
+    };
+    for (const std::int64_t parts : spaced(1, w_.pixels.h)) cutInto(parts);
+    for (const int rounds : {1, 2, 3, 4, 8})
+      cutInto(std::max<std::int64_t>(1, static_cast<std::int64_t>(rounds * m_.cores / side + 0.999)));
+    cutInto(w_.pixels.h);
+    return sizes;
   }
 
   // The least a plan can take. It does not fit either; the rules it breaks say why there is no plan.
   void smallest() {
-    CubeTile& t = plan_.cube().tile;
+    CubeTile& t = tile();
     t.base = step_.shape;
     t.stepKa = t.stepKb = t.buffersL0a = t.buffersL0b = t.buffersL0c = t.buffersA1 = t.buffersB1 = 1;
     plan_.cube().singleShape = dx_ ? Mkn{w_.row(), w_.gemm.k * w_.kernel.d, w_.c0} : Mkn{16, w_.row(), w_.blockUnit()};
@@ -97,182 +250,82 @@ class Search {
     visit();
   }
 
-  void depths() {
-    CubeTile& t = plan_.cube().tile;
-    const std::int64_t unit = step_.shape.k, k = roundUp(dx_ ? w_.gemm.k : longestSum(), unit);
-    const std::int64_t most = std::min({k, m_.buffers.l0aBytes / (2 * t.base.m * w_.elementBytes) / unit * unit,
-                                        m_.buffers.l0bBytes / (2 * t.base.n * w_.elementBytes) / unit * unit,
-                                        std::int64_t{4095} / unit * unit});
-    if (most < unit) return;
-    Sizes ks;
-    addOnce(ks, evenPiece(k, most, unit));
-    const std::int64_t block = dx_ ? w_.blockUnit() : w_.row();
-    if (block % unit == 0) {  // whole blocks of taps, or equal parts of one: what L1 holds of them shares no block
-      addOnce(ks, most >= block ? most / block * block : evenPiece(block, most, unit));
-    }
-    const auto with = [&](std::int64_t baseK) {
-      t.base.k = baseK;
-      tasks();
-    };
-    const std::int64_t before = visited_;
-    for (const std::int64_t baseK : ks) with(baseK);
-    for (std::int64_t less = most / 2 / unit * unit; visited_ == before && less >= unit; less = less / 2 / unit * unit)
-      with(less);
-  }
-
-  std::int64_t longestSum() const {
-    return fixed_.singleShape.k > 0 ? std::min(fixed_.singleShape.k, w_.gemm.k) : w_.gemm.k;
-  }
-
-  void tasks() {
-    const CubeTile& t = plan_.cube().tile;
-    const std::int64_t unitN = dx_ ? w_.c0 : w_.blockUnit();
-    Sizes ns, others;
-    if (fixed_.singleShape.n > 0) {
-      addOnce(ns, fixed_.singleShape.n);
-    } else {
-      addOnce(ns, std::min(roundUp(t.base.n, unitN), roundUp(w_.gemm.n, unitN)));
-      addOnce(ns, evenPiece(w_.gemm.n, w_.gemm.n / 2, unitN));
-      addOnce(ns, w_.gemm.n);
-    }
-    if (dx_) {
-      others = {w_.gemm.k * w_.kernel.d};
-      // Few results and a long sum: its parts are added in memory, which only f32 results allow.
-      const double most = static_cast<double>(w_.batch) * static_cast<double>(w_.groups.count) *
-                          static_cast<double>(w_.depths) * static_cast<double>(w_.pixels.h) *
-                          static_cast<double>(ceilDiv(w_.gemm.n, t.base.n));
-      for (const std::int64_t parts : {2, 4, 8}) {
-        if (w_.resultBytes == 4 && most < m_.cores && parts <= w_.blocks)
-          addOnce(others, ceilDiv(w_.blocks, parts) * w_.blockUnit() * w_.kernel.d);
-      }
-    } else if (fixed_.singleShape.m > 0) {
-      others = {fixed_.singleShape.m};
-    } else {
-      addOnce(others, std::min(t.base.m, w_.gemm.m));
-      addOnce(others, w_.gemm.m);
-    }
-    for (const std::int64_t n : ns) {
-      for (const std::int64_t other : others) {
-        plan_.cube().singleShape.n = n;
-        (dx_ ? plan_.cube().singleShape.k : plan_.cube().singleShape.m) = other;
-        pixels();
-      }
-    }
-  }
-
-  void pixels() {
-    std::int64_t& pixels = dx_ ? plan_.cube().singleShape.m : plan_.cube().singleShape.k;
-    const std::int64_t given = dx_ ? fixed_.singleShape.m : fixed_.singleShape.k;
-    if (given > 0) {
-      pixels = given;
-      steps();
-      return;
-    }
-    pixels = w_.gemm.m;
-    const double side = static_cast<double>(w_.batch) * static_cast<double>(w_.groups.count) *
-                        static_cast<double>(w_.depths) *
-                        static_cast<double>(ceilDiv(w_.gemm.n, plan_.cube().singleShape.n)) *
-                        static_cast<double>(dx_ ? 1 : ceilDiv(w_.gemm.m, plan_.cube().singleShape.m));
-    Sizes sizes;
-    const auto cutInto = [&](std::int64_t parts) {
-      parts = std::max<std::int64_t>(1, parts);
-      if (parts <= w_.pixels.h)
-        addOnce(sizes, ceilDiv(w_.pixels.h, parts) * w_.row());
-      else if (!w_.wholeRows())
-        addOnce(sizes, roundUp(ceilDiv(w_.row(), ceilDiv(parts, w_.pixels.h)), 16) < w_.row()
-                           ? roundUp(ceilDiv(w_.row(), ceilDiv(parts, w_.pixels.h)), 16)
-                           : w_.row());
-      else
-        addOnce(sizes, w_.row());
-    };
-    cutInto(1);
-    for (const int rounds : {1, 2, 4}) cutInto(static_cast<std::int64_t>(rounds * m_.cores / side + 0.999));
-    cutInto(w_.pixels.h);  // single rows need the least of L1
-    // Rows that hold a few base blocks: few enough to balance, enough to keep the pipes filled.
-    const std::int64_t block = dx_ ? plan_.cube().tile.base.m : std::max<std::int64_t>(plan_.cube().tile.base.k, 128);
-    for (const std::int64_t blocks : {4, 16}) {
-      if (w_.row() <= blocks * block)
-        cutInto(ceilDiv(w_.pixels.h, std::max<std::int64_t>(1, blocks * block / w_.row())));
-    }
-    for (const std::int64_t size : sizes) {
-      pixels = size;
-      steps();
-    }
-  }
-
-  void steps() {
-    plan_.cube().cores = splitOf(w_, plan_.cube().singleShape);
-    CubeTile& t = plan_.cube().tile;
-    const std::int64_t whole = wholeSteps();
+  void refine(const Task& task, const Mkn& base, std::int64_t buffersL0c) {
+    CubeTile& t = tile();
+    plan_.cube().singleShape = task.shape;
+    plan_.cube().cores = splitOf(w_, task.shape);
+    t.base = base;
+    t.buffersL0c = buffersL0c;
     t.stepKa = t.stepKb = t.buffersA1 = t.buffersB1 = 1;
-    if (!worthWhile_(plan_)) return;
-    bool any = false;
-    for (const auto& [a, b] : {std::pair<std::int64_t, std::int64_t>{2, 2}, {1, 2}, {2, 1}, {1, 1}}) {
-      if (any && a + b == 2) break;  // waiting for both operands pays only where nothing else fits
-      t.buffersA1 = a;
-      t.buffersB1 = b;
-      t.stepKa = t.stepKb = 1;
-      if (!fits()) continue;
-      any = true;
-      // Both sides equally cut; one side as whole as it fits and the other with what is left; whole blocks of taps.
-      const std::int64_t both = largest([&](std::int64_t s) { t.stepKa = t.stepKb = s; }, whole);
-      emit(both, both);
-      if (both == whole) break;  // single buffers cannot do better
-      t.stepKb = 1;
-      const std::int64_t mostA = largest([&](std::int64_t s) { t.stepKa = s; }, whole);
-      t.stepKa = mostA;
-      const std::int64_t restB = largest([&](std::int64_t s) { t.stepKb = s; }, whole);
-      if (mostA != both) emit(mostA, restB);
-      t.stepKa = 1;
-      const std::int64_t mostB = largest([&](std::int64_t s) { t.stepKb = s; }, whole);
-      t.stepKb = mostB;
-      const std::int64_t restA = largest([&](std::int64_t s) { t.stepKa = s; }, whole);
-      if (mostB != both) emit(restA, mostB);
-      const std::int64_t block = std::max<std::int64_t>(1, (dx_ ? w_.blockUnit() : w_.row()) / t.base.k);
-      if (both > block && both % block != 0) emit(both / block * block, both / block * block);
+    if (!fits()) return;
+    t.stepKa = t.stepKb = ceilDiv(depthOf(task.shape), t.base.k);
+    const auto mayWin = [&](BlockOrder order) {
+      t.order = order;
+      return worthWhile_(leastCost(w_, plan_, m_));
+    };
+    if (!mayWin(BlockOrder::kNOuter) && !mayWin(BlockOrder::kMOuter)) return;
+    t.stepKa = t.stepKb = 1;
+    const Sizes as = stepsOf(t.stepKa), bs = stepsOf(t.stepKb);
+    for (const std::int64_t a : as) {
+      for (const std::int64_t b : bs) {
+        t.stepKa = a;
+        t.stepKb = b;
+        buffered();
+      }
     }
   }
 
-  // base.k's in the sum of a task (dX: of one kernel depth).
-  std::int64_t wholeSteps() const {
-    const std::int64_t sum =
-        dx_ ? plan_.cube().singleShape.k / w_.kernel.d : std::min(plan_.cube().singleShape.k, w_.gemm.k);
-    return ceilDiv(sum, plan_.cube().tile.base.k);
+  // base.k's of one operand in L1 (`step` is that of the plan, and 1): those of which none needs less of L1 and reads less, and the whole sum,
+  // which may stay. Equal blocks: the fewest base.k's a block that need as many blocks.
+  Sizes stepsOf(std::int64_t& step) {
+    const std::int64_t whole = ceilDiv(depthOf(plan_.cube().singleShape), tile().base.k),
+                       block = (dx_ ? w_.blockUnit() : w_.row()) / tile().base.k;
+    Sizes all = spaced(1, whole - 1), steps;
+    if (block > 0) {
+      for (const std::int64_t blocks : spaced(block, whole - 1)) addOnce(all, blocks);
+    }
+    for (std::int64_t& s : all) s = ceilDiv(whole, ceilDiv(whole, s));
+    std::sort(all.begin(), all.end());
+    double least = std::numeric_limits<double>::infinity();
+    const Mkn& s = plan_.cube().singleShape;
+    for (const std::int64_t next : all) {
+      step = next;
+      const TaskTimes t =
+          timesOf(w_, plan_, footprintOf(w_, plan_), {s.m, depthOf(s), s.n, w_.depthKinds.meets.back()}, m_);
+      if (t.bytesIn >= least) continue;
+      least = t.bytesIn;
+      addOnce(steps, next);
+    }
+    addOnce(steps, whole);
+    step = 1;
+    return steps;
   }
 
   bool fits() const { return footprintOf(w_, plan_).l1 <= m_.buffers.l1Bytes; }
 
-  // The largest step up to `most` that fits L1, by halving; 1 fits.
-  template <class Set>
-  std::int64_t largest(const Set& set, std::int64_t most) {
-    std::int64_t low = 1, high = most;
-    set(high);
-    if (fits()) return high;
-    while (low + 1 < high) {
-      const std::int64_t middle = low + (high - low) / 2;
-      set(middle);
-      (fits() ? low : high) = middle;
-    }
-    set(low);
-    return low;
-  }
-
-  // Equal K blocks in L1: the fewest base.k's a block that still need as many blocks. The order of blocks matters if a side stays in L1.
-  void emit(std::int64_t stepKa, std::int64_t stepKb) {
-    CubeTile& t = plan_.cube().tile;
-    const std::int64_t whole = wholeSteps();
-    t.stepKa = ceilDiv(whole, ceilDiv(whole, stepKa));
-    t.stepKb = ceilDiv(whole, ceilDiv(whole, stepKb));
+  // Operands that are single in L1 pay only where more does not fit. The order of blocks matters if a side stays in L1.
+  void buffered() {
+    CubeTile& t = tile();
+    const std::int64_t whole = ceilDiv(depthOf(plan_.cube().singleShape), t.base.k);
     const bool stays = (t.stepKa >= whole || t.stepKb >= whole) && !(dx_ && w_.depthKinds.meets.back() > 1);
-    for (const BlockOrder order : {BlockOrder::kNOuter, BlockOrder::kMOuter}) {
-      const bool free = order == BlockOrder::kNOuter || stays || w_.kernels == CubeKernels::kVendor;
-      t.order = order;
-      if (fixed_.order ? *fixed_.order == order : free) visit();
+    bool doubled = false;
+    for (const auto& [a, b] : {std::pair<std::int64_t, std::int64_t>{2, 2}, {1, 2}, {2, 1}, {1, 1}}) {
+      if (doubled && a + b == 2) break;
+      t.buffersA1 = a;
+      t.buffersB1 = b;
+      if (!fits()) continue;
+      doubled = true;
+      for (const BlockOrder order : {BlockOrder::kNOuter, BlockOrder::kMOuter}) {
+        const bool free = order == BlockOrder::kNOuter || stays || w_.kernels == CubeKernels::kVendor;
+        t.order = order;
+        if (fixed_.order ? *fixed_.order == order : free) visit();
+      }
+      if (a + b == 4) break;
     }
   }
 
   void visit() {
-    ++visited_;
+    visited_ = true;
     visit_(plan_);
   }
 
@@ -284,7 +337,7 @@ class Search {
   const MatrixProduct& step_;
   const bool dx_;
   TilingPlan plan_;
-  std::int64_t visited_ = 0;
+  bool visited_ = false;
 };
 
 }  // namespace

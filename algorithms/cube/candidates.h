@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 
+#include "algorithms/cube/cost.h"
 #include "algorithms/cube/work.h"
 #include "cubejit/machine.h"
 #include "cubejit/plan.h"
@@ -18,13 +19,15 @@ struct CubeFixed {
   std::optional<BlockOrder> order = std::nullopt;
 };
 
-/// Whether candidates are worth looking at that differ from a plan in steps and buffers of L1 alone.
-using WorthWhile = std::function<bool(const TilingPlan&)>;
+/// Whether plans are worth looking at that take at least so much.
+using WorthWhile = std::function<bool(const LeastCost&)>;
 
-/// Calls `visit` with every candidate that is worth while. Precondition: the machine's cube has the work's type.
+/// Calls `visit` with every candidate that is worth while, those of the least bounds first. What is tried does not depend on the machine's
+/// buffers, only what fits: a larger buffer takes no candidate away. Where nothing fits, the smallest plan is visited. Precondition: the
+/// machine's cube has the work's type.
 void visitCubeCandidates(
     const CubeWork& work, const Machine& machine, const CubeFixed& fixed,
     const std::function<void(const TilingPlan&)>& visit,
-    const WorthWhile& worthWhile = [](const TilingPlan&) { return true; });
+    const WorthWhile& worthWhile = [](const LeastCost&) { return true; });
 
 }  // namespace cubejit

@@ -39,25 +39,35 @@ void add(TaskTimes& sums, const TaskTimes& t, double count) {
   sums.products += t.products * count;
 }
 
-// Costs of all kinds of tasks, most of the tasks first. Stops once `sumOf` the tasks' times exceeds what all cores have until `limit`.
-template <class SumOf>
-TaskTimes fillKinds(const CubeWork& w, const TilingPlan& plan, const Machine& machine, CoreShares& shares, double limit,
-                    const SumOf& sumOf) {
-  const CubeFootprint f = footprintOf(w, plan);
-  TaskTimes sums;
+// Calls visit(kind) for all kinds of tasks, most of the tasks first, until it says no; whether it never did.
+template <class Visit>
+bool visitKinds(const CubeWork& w, const CoreShares& shares, const Visit& visit) {
   CoreShares::Kind kind;
   for (kind.outer = 0; kind.outer < shares.kindsOf(0); ++kind.outer)
     for (kind.depth = 0; kind.depth < static_cast<int>(w.depthKinds.meets.size()); ++kind.depth)
       for (kind.middle = 0; kind.middle < shares.kindsOf(1); ++kind.middle)
-        for (kind.inner = 0; kind.inner < shares.kindsOf(2); ++kind.inner) {
-          const TaskTimes t = timesOf(w, plan, f, extentsOf(w, plan, kind), machine);
-          shares.setCost(kind, t.total);
-          add(sums, t, shares.countOf(kind));
-          if (sumOf(sums) / machine.cores > limit) return sums;
-        }
-  shares.sum();
-  return sums;
+        for (kind.inner = 0; kind.inner < shares.kindsOf(2); ++kind.inner)
+          if (!visit(kind)) return false;
+  return true;
 }
+
+// What the kinds of tasks cost, by `costOf` their times, as shares of cores, and the sum of their times. Stops once `goOn` says no; whether
+// it never did.
+template <class CostOf, class GoOn>
+bool sumKinds(const CubeWork& w, const TilingPlan& plan, const Machine& machine, CoreShares& shares, TaskTimes& sums,
+              const CostOf& costOf, const GoOn& goOn) {
+  const CubeFootprint f = footprintOf(w, plan);
+  const bool all = visitKinds(w, shares, [&](const CoreShares::Kind& kind) {
+    const TaskTimes t = timesOf(w, plan, f, extentsOf(w, plan, kind), machine);
+    shares.setCost(kind, costOf(t));
+    add(sums, t, shares.countOf(kind));
+    return goOn();
+  });
+  if (all) shares.sum();
+  return all;
+}
+
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 double totalOf(const TaskTimes& t) { return t.total; }
 
@@ -66,9 +76,10 @@ void addMemory(const CubeWork& w, const Machine& m, CubeCost& cost) {
   const TaskTimes& sums = cost.sums;
   const double once = std::min(w.readBytes, sums.bytesIn), again = sums.bytesIn - once;
   const double missed = std::max(0.0, 1.0 - static_cast<double>(m.buffers.l2Bytes) / std::max(1.0, once));
-  const PathRates& r = m.npu.paths;
-  const double parts = static_cast<double>(m.cores), read = once + again * missed;
+  const double read = once + again * missed;
   cost.memoryBytes = read + w.writtenBytes;
+  const PathRates& r = m.npu.paths;
+  const auto parts = static_cast<double>(m.cores);
   cost.memoryCycles = read / (r.ddrRead * parts) + w.writtenBytes / (r.ddrWrite * parts);
 }
 
@@ -77,9 +88,10 @@ void addMemory(const CubeWork& w, const Machine& m, CubeCost& cost) {
 CubeCost cubeCost(const CubeWork& w, const TilingPlan& plan, const Machine& machine, double limit) {
   CubeCost cost;
   CoreShares shares(w, plan);
-  cost.sums = fillKinds(w, plan, machine, shares, limit, totalOf);
+  const bool all =
+      sumKinds(w, plan, machine, shares, cost.sums, totalOf, [&] { return cost.sums.total / machine.cores <= limit; });
   cost.tasks = shares.tasks();
-  if (cost.sums.total / machine.cores > limit) {
+  if (!all) {
     cost.totalCycles = cost.sums.total / machine.cores;
     cost.exact = false;
     return cost;
@@ -99,13 +111,53 @@ CubeCost cubeCost(const CubeWork& w, const TilingPlan& plan, const Machine& mach
 
 std::vector<double> coreCycles(const CubeWork& w, const TilingPlan& plan, const Machine& machine) {
   CoreShares shares(w, plan);
-  fillKinds(w, plan, machine, shares, std::numeric_limits<double>::infinity(), totalOf);
+  TaskTimes sums;
+  sumKinds(w, plan, machine, shares, sums, totalOf, [] { return true; });
   return shares.perCore(machine.cores);
 }
 
-double leastCost(const CubeWork& w, const TilingPlan& plan, const Machine& machine, double limit) {
+LeastCost leastCost(const CubeWork& w, const TilingPlan& plan, const Machine& machine) {
   CoreShares shares(w, plan);
-  return fillKinds(w, plan, machine, shares, limit, [](const TaskTimes& t) { return t.least; }).least / machine.cores;
+  CubeCost cost;
+  sumKinds(
+      w, plan, machine, shares, cost.sums,
+      [](const TaskTimes& t) { return t.least > 0 ? std::max(t.least, kFirstByteCycles + t.stage) : 0; },
+      [] { return true; });
+  addMemory(w, machine, cost);
+  return {shares.slowestCore(machine.cores, kNoLimit), cost.memoryCycles};
+}
+
+CubeBounds boundsOf(const CubeWork& w, const TilingPlan& plan, const Machine& machine, double perProduct, bool staysA,
+                    bool staysB) {
+  CubeBounds bounds;
+  CoreShares shares(w, plan);
+  CubeCost cost;
+  const CubeFootprint f = footprintOf(w, plan);
+  const auto sum = [&](const auto& costOf) {
+    visitKinds(w, shares, [&](const CoreShares::Kind& kind) {
+      shares.setCost(kind, costOf(kind, extentsOf(w, plan, kind)));
+      return true;
+    });
+    shares.sum();
+    return shares.slowestCore(machine.cores, kNoLimit);
+  };
+  bounds.least.core = sum([&](const CoreShares::Kind& kind, const TaskExtents& task) {
+    if (task.meets == 0) return 0.0;
+    const StagedBytes staged =
+        stagedBytes(w, plan, f, task, machine, staysA && task.meets == 1, staysB && task.meets == 1);
+    const TaskTimes t = timesOf(w, plan, f, task, machine);
+    cost.sums.bytesIn += (staged.a + staged.b) * shares.countOf(kind);
+    return kFirstByteCycles +
+           std::max({t.products * perProduct, (staged.a + staged.b) / machine.npu.paths.l2Read, t.store});
+  });
+  addMemory(w, machine, cost);
+  bounds.least.memory = cost.memoryCycles;
+  const std::vector<std::int64_t>& meets = w.depthKinds.meets;
+  if (std::find(meets.begin(), meets.end(), 0) == meets.end())  // else a core may have tasks that it skips alone
+    bounds.first = kFirstByteCycles * static_cast<double>(shares.tasks() / machine.cores);
+  bounds.products = sum(
+      [&](const CoreShares::Kind&, const TaskExtents& task) { return timesOf(w, plan, f, task, machine).products; });
+  return bounds;
 }
 
 std::string boundOf(const CubeCost& cost) {

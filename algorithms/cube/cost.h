@@ -30,9 +30,24 @@ struct CubeCost {
 CubeCost cubeCost(const CubeWork& work, const TilingPlan& plan, const Machine& machine,
                   double limit = std::numeric_limits<double>::infinity());
 
-/// A lower bound of the cost of a plan and of all that differ from it in steps and buffers of L1 alone; what exceeds `limit` may be
-/// less than the bound. They need not fit.
-double leastCost(const CubeWork& work, const TilingPlan& plan, const Machine& machine, double limit);
+/// What a plan takes at least.
+struct LeastCost {
+  double core = 0;    ///< cycles of the slowest core
+  double memory = 0;  ///< as CubeCost::memoryCycles
+};
+
+/// Of all plans that differ from this one, which has whole sums in L1, in steps and buffers of L1 alone. They need not fit.
+LeastCost leastCost(const CubeWork& work, const TilingPlan& plan, const Machine& machine);
+
+/// Of all plans that have a single shape and base m and n in common.
+struct CubeBounds {
+  LeastCost least;      ///< where a multiply-add takes `perProduct` cycles
+  double products = 0;  ///< multiply-adds, with padding, of the core that has the most
+  double first = 0;     ///< cycles that each core waits for first bytes
+};
+/// Precondition: the plan's base k is the whole sum. `staysA`, `staysB`: L1 has room for all of the sum.
+CubeBounds boundsOf(const CubeWork& work, const TilingPlan& plan, const Machine& machine, double perProduct,
+                    bool staysA, bool staysB);
 
 /// Cycles of each core, in order. Precondition: the plan is legal.
 std::vector<double> coreCycles(const CubeWork& work, const TilingPlan& plan, const Machine& machine);

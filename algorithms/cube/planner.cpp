@@ -24,7 +24,7 @@ bool cheaper(const CubeCost& a, const CubeCost& b) {
 
 class Ranking {
  public:
-  Ranking(const CubeWork& w, const Machine& m, bool explain) : w_(w), m_(m), explain_(explain) {}
+  Ranking(const CubeWork& w, const Machine& m, bool explain) : w_(w), m_(m), shown_(explain ? kShown : 1) {}
 
   void consider(const TilingPlan& plan) {
     const std::vector<std::string> broken = checkCubePlan(w_, plan, m_);
@@ -41,14 +41,18 @@ class Ranking {
     const auto at = std::upper_bound(kept_.begin(), kept_.end(), cost,
                                      [](const CubeCost& a, const CubeCandidate& b) { return cheaper(a, b.cost); });
     kept_.insert(at, CubeCandidate{plan, cost});
-    if (kept_.size() > (explain_ ? kShown : 1)) kept_.pop_back();
-    if (kept_.size() == (explain_ ? kShown : 1)) limit_ = kept_.back().cost.totalCycles;
+    if (kept_.size() > shown_) kept_.pop_back();
+    if (kept_.size() == shown_) limit_ = kept_.back().cost.totalCycles;
   }
 
-  /// Whether one of the plans that differ from this one in L1 alone may be among the best. Who wants an
-  /// explanation is told of all.
-  bool mayWin(const TilingPlan& plan) const {
-    return explain_ || limit_ == std::numeric_limits<double>::infinity() || leastCost(w_, plan, m_, limit_) <= limit_;
+  /// Whether a plan that takes at least this may be among the best. Where memory sets the time, the busiest core decides.
+  bool mayWin(const LeastCost& least) const {
+    if (kept_.size() < shown_) return true;
+    const CubeCost& last = kept_.back().cost;
+    constexpr double kRounding = 1 - 1e-9;  // of sums in different orders
+    if (least.memory > last.totalCycles) return false;
+    return std::max(least.core, least.memory) < last.totalCycles * kRounding ||
+           least.core < last.slowestCore * kRounding;
   }
 
   Result<CubeChoice> take() {
@@ -60,14 +64,14 @@ class Ranking {
     }
     choice_.plan = kept_.front().plan;
     choice_.cost = kept_.front().cost;
-    if (explain_) choice_.best = std::move(kept_);
+    if (shown_ > 1) choice_.best = std::move(kept_);
     return std::move(choice_);
   }
 
  private:
   const CubeWork& w_;
   const Machine& m_;
-  const bool explain_;
+  const std::size_t shown_;  // as many of the best are kept
   double limit_ = std::numeric_limits<double>::infinity();
   CubeChoice choice_;
   std::vector<CubeCandidate> kept_;
@@ -80,7 +84,7 @@ Result<CubeChoice> chooseCubePlan(const CubeWork& w, const Machine& m, bool expl
   Ranking ranking(w, m, explain);
   visitCubeCandidates(
       w, m, fixed, [&](const TilingPlan& plan) { ranking.consider(plan); },
-      [&](const TilingPlan& plan) { return ranking.mayWin(plan); });
+      [&](const LeastCost& least) { return ranking.mayWin(least); });
   return ranking.take();
 }
 

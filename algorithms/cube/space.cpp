@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "algorithms/cube/candidates.h"
@@ -13,6 +14,9 @@
 
 namespace cubejit {
 namespace {
+
+// Times the cycles of the best plan: what a tuner looks at.
+constexpr double kWorthTrying = 1.25;
 
 PlanCost told(const CubeCost& cost) {
   PlanCost out;
@@ -30,18 +34,26 @@ std::vector<Candidate> legalCubePlans(const Problem& problem, Pass pass, const M
     double slowestCore;
   };
   std::vector<Ranked> ranked;
-  visitCubeCandidates(work, machine, CubeFixed{}, [&](const TilingPlan& plan) {
-    if (!checkCubePlan(work, plan, machine).empty()) return;
-    const CubeCost cost = cubeCost(work, plan, machine);
-    ranked.push_back({Candidate{plan, told(cost), {}}, cost.slowestCore});
-  });
+  double least = std::numeric_limits<double>::infinity();
+  visitCubeCandidates(
+      work, machine, CubeFixed{},
+      [&](const TilingPlan& plan) {
+        if (!checkCubePlan(work, plan, machine).empty()) return;
+        const CubeCost cost = cubeCost(work, plan, machine, kWorthTrying * least);
+        if (!cost.exact) return;
+        least = std::min(least, cost.totalCycles);
+        ranked.push_back({Candidate{plan, told(cost), {}}, cost.slowestCore});
+      },
+      [&](const LeastCost& plans) { return std::max(plans.core, plans.memory) <= kWorthTrying * least; });
   std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) {
     const double x = a.candidate.cost.totalCycles, y = b.candidate.cost.totalCycles;
     return x != y ? x < y : a.slowestCore < b.slowestCore;
   });
   std::vector<Candidate> out;
   out.reserve(ranked.size());
-  for (Ranked& r : ranked) out.push_back(std::move(r.candidate));
+  for (Ranked& r : ranked) {
+    if (r.candidate.cost.totalCycles <= kWorthTrying * least) out.push_back(std::move(r.candidate));
+  }
   return out;
 }
 

@@ -13,6 +13,12 @@ double real(std::int64_t v) { return static_cast<double>(v); }
 double over(double bytes, double rate) { return rate > 0 ? bytes / rate : 0; }
 
 struct Loop {
+  Loop(const TaskExtents& task, const CubeTile& c)
+      : m(ceilDiv(task.m, c.base.m)),
+        k(ceilDiv(task.k, c.base.k)),
+        n(ceilDiv(task.n, c.base.n)),
+        stepsM(ceilDiv(task.m, c.base.m * c.stepM)),
+        stepsN(ceilDiv(task.n, c.base.n * c.stepN)) {}
   std::int64_t m, k, n, stepsM, stepsN;
 };
 
@@ -34,6 +40,39 @@ double storeCycles(const Machine& m, double sums, double bytesOut, double result
 
 }  // namespace
 
+double leastCyclesPerProduct(const CubeWork& w, const Mkn& base, const Machine& machine) {
+  const MatrixProduct& step = *machine.npu.cube.product(w.type);
+  const PathRates& r = machine.npu.paths;
+  const double issued = kIssueCycles / (real(base.m) * real(base.k) * real(base.n)), element = real(w.elementBytes);
+  return std::max(step.cycles / (real(step.shape.m) * real(step.shape.k) * real(step.shape.n)) + issued,
+                  over(element / real(base.n), r.l1ToL0a) + over(element / real(base.m), r.l1ToL0b) + 2 * issued);
+}
+
+// A sweep brings every K block of one step; of the unfolded operand, the rows and columns that step needs.
+StagedBytes stagedBytes(const CubeWork& w, const TilingPlan& plan, const CubeFootprint& f, const TaskExtents& task,
+                        const Machine& machine, bool staysA, bool staysB) {
+  const CubeTile& c = plan.cube().tile;
+  const MatrixProduct& step = *machine.npu.cube.product(w.type);
+  const Loop loop(task, c);
+  const double meets = real(task.meets), element = real(w.elementBytes);
+  const double m = real(roundUp(task.m, step.shape.m)), n = real(roundUp(task.n, step.shape.n)),
+               k = real(roundUp(task.k, step.shape.k)) * meets;
+  const bool dx = w.pass == Pass::kDx;
+  const std::int64_t kBlocksA = ceilDiv(loop.k, c.stepKa), kBlocksB = ceilDiv(loop.k, c.stepKb);
+  const double piece = real(f.piece.rowsRead) * real(f.piece.columnsRead) * real(f.piece.blocks) * real(w.c0) * element;
+  const double wholeBlocks = real(ceilDiv(dx ? task.k : task.n, w.blockUnit()));
+  const double perBlock = piece / std::max(1.0, real(f.piece.blocks));
+  const double plainA = std::min(real(c.stepM * c.base.m), m) * k * element;
+  const double plainB = std::min(real(c.stepN * c.base.n), n) * k * element;
+  const double sweepA =
+      dx ? meets * std::max(real(kBlocksA) * std::min(piece, perBlock * wholeBlocks), perBlock * wholeBlocks) : plainA;
+  const double sweepB = dx ? plainB : real(kBlocksB) * std::min(piece, perBlock * wholeBlocks);
+  const bool mOuter = c.order == BlockOrder::kMOuter;
+  const double bytesA = sweepA * real(sweeps(staysA, mOuter, loop.m, loop.stepsM, loop.n, loop.stepsN));
+  const double bytesB = sweepB * real(sweeps(staysB, !mOuter, loop.n, loop.stepsN, loop.m, loop.stepsM));
+  return {bytesA, bytesB};
+}
+
 TaskTimes timesOf(const CubeWork& w, const TilingPlan& plan, const CubeFootprint& f, const TaskExtents& task,
                   const Machine& machine) {
   TaskTimes t;
@@ -41,8 +80,7 @@ TaskTimes timesOf(const CubeWork& w, const TilingPlan& plan, const CubeFootprint
   const CubeTile& c = plan.cube().tile;
   const MatrixProduct& step = *machine.npu.cube.product(w.type);
   const PathRates& r = machine.npu.paths;
-  const Loop loop{ceilDiv(task.m, c.base.m), ceilDiv(task.k, c.base.k), ceilDiv(task.n, c.base.n),
-                  ceilDiv(task.m, c.base.m * c.stepM), ceilDiv(task.n, c.base.n * c.stepN)};
+  const Loop loop(task, c);
   const double meets = real(task.meets), element = real(w.elementBytes);
   const double m = real(roundUp(task.m, step.shape.m)), n = real(roundUp(task.n, step.shape.n)),
                k = real(roundUp(task.k, step.shape.k)) * meets;
@@ -55,21 +93,9 @@ TaskTimes timesOf(const CubeWork& w, const TilingPlan& plan, const CubeFootprint
   const double loadB = over(n * k * real(loop.m) * element, r.l1ToL0b) + instructions * kIssueCycles;
   t.load = loadA + loadB;
 
-  // Memory to L1. A sweep brings every K block of one step; of the unfolded operand, the rows and columns that step needs.
-  const bool dx = w.pass == Pass::kDx;
-  const std::int64_t kBlocksA = ceilDiv(loop.k, c.stepKa), kBlocksB = ceilDiv(loop.k, c.stepKb);
-  const double piece = real(f.piece.rowsRead) * real(f.piece.columnsRead) * real(f.piece.blocks) * real(w.c0) * element;
-  const double wholeBlocks = real(ceilDiv(dx ? task.k : task.n, w.blockUnit()));
-  const double perBlock = piece / std::max(1.0, real(f.piece.blocks));
-  const double plainA = std::min(real(c.stepM * c.base.m), m) * k * element;
-  const double plainB = std::min(real(c.stepN * c.base.n), n) * k * element;
-  const double sweepA =
-      dx ? meets * std::max(real(kBlocksA) * std::min(piece, perBlock * wholeBlocks), perBlock * wholeBlocks) : plainA;
-  const double sweepB = dx ? plainB : real(kBlocksB) * std::min(piece, perBlock * wholeBlocks);
-  const bool wholeA = kBlocksA == 1 && task.meets == 1, wholeB = kBlocksB == 1 && task.meets == 1;
-  const bool mOuter = c.order == BlockOrder::kMOuter;
-  const double bytesA = sweepA * real(sweeps(wholeA, mOuter, loop.m, loop.stepsM, loop.n, loop.stepsN));
-  const double bytesB = sweepB * real(sweeps(wholeB, !mOuter, loop.n, loop.stepsN, loop.m, loop.stepsM));
+  const bool wholeA = ceilDiv(loop.k, c.stepKa) == 1 && task.meets == 1,
+             wholeB = ceilDiv(loop.k, c.stepKb) == 1 && task.meets == 1;
+  const auto [bytesA, bytesB] = stagedBytes(w, plan, f, task, machine, wholeA, wholeB);
   t.bytesIn = bytesA + bytesB;
   const double stageA = over(bytesA, r.l2Read), stageB = over(bytesB, r.l2Read);
   t.stage = stageA + stageB;
@@ -86,11 +112,11 @@ TaskTimes timesOf(const CubeWork& w, const TilingPlan& plan, const CubeFootprint
   const double firstStage = over(
       (c.buffersA1 == 2 ? std::min(real(f.l1A), bytesA) : 0) + (c.buffersB1 == 2 ? std::min(real(f.l1B), bytesB) : 0),
       r.l2Read);
-  const double staged = std::max(inner, hiddenStage - firstStage) + firstStage + (t.stage - hiddenStage);
+  const double fed = std::max(inner, hiddenStage - firstStage) + firstStage + (t.stage - hiddenStage);
   const double lastStore = c.buffersL0c == 2 ? t.store / blocks : t.store;
   t.fill = kFirstByteCycles + firstLoad + firstStage + (c.buffersL0c == 2 ? lastStore : 0);
   t.least = kFirstByteCycles + std::max(inner, t.store - lastStore) + lastStore;
-  t.total = kFirstByteCycles + std::max(staged, t.store - lastStore) + lastStore;
+  t.total = kFirstByteCycles + std::max(fed, t.store - lastStore) + lastStore;
   return t;
 }
 

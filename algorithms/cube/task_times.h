@@ -32,6 +32,17 @@ struct TaskExtents {
   std::int64_t m = 0, k = 0, n = 0, meets = 1;
 };
 
+/// Bytes of each operand that cross between memory and L1. `staysA`, `staysB`: all of the sum is in L1 at once, if the order of blocks lets it stay.
+struct StagedBytes {
+  double a = 0, b = 0;
+};
+StagedBytes stagedBytes(const CubeWork& work, const TilingPlan& plan, const CubeFootprint& footprint,
+                        const TaskExtents& task, const Machine& machine, bool staysA, bool staysB);
+
+/// The fewest cycles that a multiply-add of a task with this base block takes, whatever else the plan decides: steps of the cube or loads
+/// into L0, with what issuing each costs. Bases are multiples of a step.
+double leastCyclesPerProduct(const CubeWork& work, const Mkn& base, const Machine& machine);
+
 TaskTimes timesOf(const CubeWork& work, const TilingPlan& plan, const CubeFootprint& footprint, const TaskExtents& task,
                   const Machine& machine);
 

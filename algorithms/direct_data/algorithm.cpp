@@ -13,11 +13,11 @@ bool takesOperand(const Problem& p, TensorId t) { return isCore(p, t) || isInWho
 // Sums over lanes leave through a panel of f32.
 bool takesBeforeSums(const Problem& p, TensorId t) { return t == TensorId::kDx ? isCore(p, t) : takesOperand(p, t); }
 
-// What is left as it is if columns become channels: w is moved, and dx too unless it is channels-last.
+// What is left as it is if columns become channels: w is moved, and the tensor of the columns unless it is channels-last.
 Reorders foldingReorders(const Problem& p) {
   Reorders reorders = reordersFor(Pass::kDx, [&](TensorId t) { return takesOperand(p, t); });
   reorders.spaceToDepth = reorders.w = true;
-  reorders.result = reorders.result || formatOf(p, TensorId::kDx).layout != Layout::kNdhwc;
+  if (!foldsInPlace(p)) setReordered(reorders, foldedTensor(p));
   return reorders;
 }
 

@@ -119,25 +119,38 @@ inline Reorders reordersToChannelsLast(const Problem& p, Pass pass) {
   return reordersFor(pass, [&](TensorId t) { return formatOf(p, t) == coreFormat(p, t); });
 }
 
-/// True if no result of a convolution shares a column of x with another: columns can be folded into channels (space to depth)
-/// without moving x, as the patch embeddings of vision transformers ask for.
+/// The tensor whose columns become channels where they are folded (space to depth): the big one, dx of an ordinary convolution, dy of a
+/// transposed one.
+inline TensorId foldedTensor(const Problem& p) { return p.transposed ? TensorId::kDy : TensorId::kDx; }
+
+/// True if no position of the small tensor shares a column of the big one with another: columns can be folded into channels without moving
+/// channels-last elements, as the patch embeddings of vision transformers ask for.
 inline bool foldable(const Problem& p) {
-  return !p.transposed && p.groups == 1 && p.kernel.w > 1 && p.stride.w == p.kernel.w && p.dilation.w == 1 &&
-         p.padBefore.w == 0 && p.padAfter.w == 0 && p.in.w == p.out.w * p.kernel.w;
+  const std::int64_t small = p.transposed ? p.in.w : p.out.w, big = p.transposed ? p.out.w : p.in.w;
+  return p.groups == 1 && p.kernel.w > 1 && p.stride.w == p.kernel.w && p.dilation.w == 1 && p.padBefore.w == 0 &&
+         p.padAfter.w == 0 && big == small * p.kernel.w;
 }
 
-/// Weights of a foldable problem as the folded one has them: plain, of kernel.w * cin channels, column by column.
+/// True if the folded tensor is channels-last as it lies, which one channel always is.
+inline bool foldsInPlace(const Problem& p) {
+  const TensorFormat f = formatOf(p, foldedTensor(p));
+  const std::int64_t channels = p.transposed ? p.cout : p.cin;
+  return !f.strided() && (f.layout == Layout::kNdhwc || (f.layout == Layout::kNcdhw && channels == 1));
+}
+
+/// Weights of a foldable problem as the folded one has them: plain, of kernel.w channels of the big tensor for each, column by column.
 inline TensorFormat foldedWeights(const Problem& p, DType dtype) {
   TensorFormat f;
   f.dtype = dtype;
-  const std::int64_t taps = p.kernel.d * p.kernel.h;
-  f.strides = {p.kernel.w * p.cin * taps, taps, p.kernel.h, 1, p.cin * taps};
+  const std::int64_t taps = p.kernel.d * p.kernel.h, channels = p.transposed ? p.cout : p.cin;
+  f.strides = {p.kernel.w * channels * taps, taps, p.kernel.h, 1, channels * taps};
   return f;
 }
 
-/// The type of staged weights: f32, but pairs of bf16 stay what they are.
-inline DType reorderedWeightType(const Problem& p, const Reorders& reorders) {
-  return reorders.spaceToDepth && formatOf(p, TensorId::kW).dtype == DType::kBf16 ? DType::kBf16 : DType::kF32;
+/// The type of a staged tensor: that of coreFormat, but pairs of bf16 that are folded stay what they are.
+inline DType stagedType(const Problem& p, TensorId t, const Reorders& reorders) {
+  const bool pairs = reorders.spaceToDepth && !isResult(t) && formatOf(p, t).dtype == DType::kBf16;
+  return pairs ? DType::kBf16 : coreFormat(p, t).dtype;
 }
 
 /// The problem with every staged tensor as the lowering gets it.
@@ -147,7 +160,7 @@ inline Problem coreProblem(const Problem& problem, Pass pass, const Reorders& re
   for (std::size_t i = 0; i < tensors.count; ++i) {
     if (!isReordered(reorders, tensors.ids[i])) continue;
     TensorFormat format = coreFormat(problem, tensors.ids[i]);
-    if (tensors.ids[i] == TensorId::kW) format.dtype = reorderedWeightType(problem, reorders);
+    format.dtype = stagedType(problem, tensors.ids[i], reorders);
     // Weights are taken in any order: what is changed is their type.
     if (isWeights(tensors.ids[i]) && !reorders.spaceToDepth &&
         formatOf(problem, tensors.ids[i]).layout == Layout::kNdhwc)
@@ -155,8 +168,11 @@ inline Problem coreProblem(const Problem& problem, Pass pass, const Reorders& re
     core.formats[static_cast<std::size_t>(tensors.ids[i])] = format;
   }
   if (!reorders.spaceToDepth) return core;
-  core.cin *= core.kernel.w;
-  core.in.w /= core.kernel.w;
+  TensorFormat folded = formatOf(core, foldedTensor(core));
+  folded.layout = Layout::kNdhwc;
+  core.formats[static_cast<std::size_t>(foldedTensor(core))] = folded;
+  (core.transposed ? core.cout : core.cin) *= core.kernel.w;
+  (core.transposed ? core.out : core.in).w /= core.kernel.w;
   core.kernel.w = core.stride.w = 1;
   return core;
 }

@@ -28,8 +28,8 @@ enum class WeightsUse : std::uint8_t {
 /// lie. Activations become channels-last, weights plain; coreProblem() is what is left to solve.
 struct Reorders {
   bool dy = false, x = false, w = false, result = false;
-  /// dX of kernels as wide as their stride: dx is written as in.w / kernel.w columns of kernel.w * cin channels. Needs `w`: taps
-  /// along W become channels there. See foldable().
+  /// dX, y of kernels as wide as their stride: the larger tensor is seen as a column for each window, of kernel.w times its channels. Needs
+  /// `w`: taps along W become channels there. See foldable().
   bool spaceToDepth = false;
   bool any() const { return dy || x || w || result; }
   friend bool operator==(const Reorders& a, const Reorders& b) {

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how often candidates are run: in turn, so that a busy moment of the machine meets all of them.
+// Decides which candidates are run, and how often: in turn, so that a busy moment of the machine meets all of them.
 #include "runtime/tuning/measured_plans.h"
 
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <set>
+#include <tuple>
 #include <utility>
 
+#include "runtime/tuning/json_record.h"
 #include "runtime/tuning/measure.h"
 #include "runtime/tuning/time_parts.h"
 
@@ -15,12 +18,34 @@ namespace cubejit {
 namespace {
 
 constexpr int kMostTimedRounds = 20, kPeaks = 4;
-constexpr double kTimedSeconds = 0.5;  // for all of them; the first round is never cut
+constexpr double kTimedSeconds = 1;  // for all of them; the first two rounds are never cut
+constexpr std::size_t kCheapest = 6;
 
-struct TimedCandidate {
+// A plan that takes longer than this many times the fastest one's time is not run again: two runs tell little, many tell much.
+double mostBehind(int rounds) { return 1.0 + 2.0 / rounds; }
+
+struct TimedPlan {
+  TilingPlan plan;
+  std::optional<std::size_t> candidate;  // its place among them
   std::shared_ptr<const Executable> executable;
   TimeParts fastest{{}, std::numeric_limits<double>::infinity()};
+  bool behind = false;
 };
+
+std::vector<std::size_t> representatives(const std::vector<PlanCandidate>& candidates) {
+  std::vector<std::size_t> out;
+  std::set<std::tuple<std::string, std::string, std::int64_t>> seen;  // algorithm, decision, value
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (!candidates[i].refusedBy.empty()) continue;
+    const TilingPlan& plan = candidates[i].plan;
+    bool first = out.size() < kCheapest;
+    describePlan(plan, [&](const char* name, const auto& field) {
+      first |= seen.emplace(algorithmName(plan), name, static_cast<std::int64_t>(field)).second;
+    });
+    if (first) out.push_back(i);
+  }
+  return out;
+}
 
 // A core's multiply-adds in a cycle are what the planner's cycles count.
 double gigahertzOf(const Machine& m, double gflops) {
@@ -38,45 +63,79 @@ double vectorsPerCycle(const Machine& m) {
   return m.rates.fmaPerCycle * (m.isa.lanes() < 16 ? m.rates.halfVectors : 1.0);
 }
 
-MeasuredPlans measurePlans(const Options& options, const Machine& machine, const Problem& problem, Pass pass,
-                           const std::vector<TilingPlan>& plans) {
+std::optional<std::size_t> MeasuredPlans::fastest() const {
+  std::optional<std::size_t> best;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (candidates[i] && (!best || candidates[i]->cycles < candidates[*best]->cycles)) best = i;
+  }
+  return best;
+}
+
+double MeasuredPlans::regret() const {
+  if (!chosen) return 0;
+  const auto best = fastest();
+  return best ? std::max(1.0, chosen->cycles / candidates[*best]->cycles) : 1.0;
+}
+
+MeasuredPlans measurePlans(const Options& options, const Machine& machine, const Problem& problem,
+                           const TilingPlan& chosen, const std::vector<PlanCandidate>& candidates) {
   MeasuredPlans out;
+  out.candidates.resize(candidates.size());
+  const auto refused = [&](const Error& error) {
+    MeasuredPlans nothing;
+    nothing.candidates.resize(candidates.size());
+    nothing.whyNot = error.message;
+    return nothing;
+  };
   Options timed = options;
   timed.timeKernels = timed.pinThreads = true;
   Session session(timed);
-  const auto workload = Workload::create(problem, maskOf(pass));
-  if (!workload.ok()) return {{}, 0, workload.error().message};
+  const PassMask pass = maskOf(chosen.pass);
+  const auto workload = Workload::create(problem, pass);
+  if (!workload.ok()) return refused(workload.error());
   double peak = 0;
   for (int i = 0; i < kPeaks; ++i) {  // another process may hold a core during one of them
     const auto measured = measurePeakGflops(machine.isa.level, machine.cores, 20);
-    if (!measured.ok()) return {{}, 0, measured.error().message};
+    if (!measured.ok()) return refused(measured.error());
     peak = std::max(peak, *measured);
   }
   out.gigahertz = gigahertzOf(machine, peak);
-  std::vector<TimedCandidate> candidates;
-  for (const TilingPlan& plan : plans) {
-    const auto compiled = session.compile(CompileRequest{problem, maskOf(pass), {plan}});
-    if (!compiled.ok()) out.whyNot = compiled.error().message;
-    candidates.push_back({compiled.ok() ? *compiled : nullptr});
+  std::vector<TimedPlan> plans{{chosen, {}, nullptr}};
+  for (const std::size_t i : representatives(candidates)) {
+    if (planIdentity(candidates[i].plan) == planIdentity(chosen))
+      plans.front().candidate = i;
+    else
+      plans.push_back({candidates[i].plan, i, nullptr});
+  }
+  for (TimedPlan& plan : plans) {
+    const auto compiled = session.compile(CompileRequest{problem, pass, {plan.plan}});
+    if (compiled.ok())
+      plan.executable = *compiled;
+    else
+      out.whyNot = compiled.error().message;
   }
   double spent = 0;
-  for (int round = 0; round <= kMostTimedRounds && (round < 2 || spent < kTimedSeconds); ++round) {
-    for (TimedCandidate& candidate : candidates) {
-      if (candidate.executable == nullptr) continue;
-      const RunTimes before = candidate.executable->runTimes();
-      const auto ns = (*workload)->run(*candidate.executable);
-      if (!ns.ok()) return {{}, 0, ns.error().message};
+  for (int round = 0; round <= kMostTimedRounds && (round <= 2 || spent < kTimedSeconds); ++round) {
+    double least = std::numeric_limits<double>::infinity();
+    for (TimedPlan& plan : plans) {
+      if (plan.executable == nullptr || plan.behind) continue;
+      const RunTimes before = plan.executable->runTimes();
+      const auto ns = (*workload)->run(*plan.executable);
+      if (!ns.ok()) return refused(ns.error());
       if (round == 0) continue;  // warm-up
-      TimeParts parts = partsOf(before, candidate.executable->runTimes(), machine.cores);
-      if (parts.wall < candidate.fastest.wall) candidate.fastest = std::move(parts);
+      TimeParts parts = partsOf(before, plan.executable->runTimes(), machine.cores);
+      if (parts.wall < plan.fastest.wall) plan.fastest = std::move(parts);
+      least = std::min(least, plan.fastest.wall);
       spent += static_cast<double>(*ns) * 1e-9;
     }
+    for (std::size_t i = 1; i < plans.size() && round > 0; ++i)
+      plans[i].behind = plans[i].fastest.wall > least * mostBehind(round);
   }
-  for (const TimedCandidate& candidate : candidates) {
-    if (candidate.executable == nullptr)
-      out.plans.emplace_back();
-    else
-      out.plans.emplace_back(inCycles(candidate.fastest, out.gigahertz));
+  for (const TimedPlan& plan : plans) {
+    if (plan.executable == nullptr) continue;
+    const MeasuredPlan took = inCycles(plan.fastest, out.gigahertz);
+    if (plan.candidate) out.candidates[*plan.candidate] = took;
+    if (&plan == &plans.front()) out.chosen = took;
   }
   return out;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what `plan --explain` measures beside what the cost model says: some candidates, in turn, on the session's threads.
+// Decides what `plan --explain` measures beside what the cost model says: candidates that stand for all, in turn, on the session's threads.
 #pragma once
 
 #include <optional>
@@ -19,16 +19,23 @@ struct MeasuredPlan {
 };
 
 struct MeasuredPlans {
-  std::vector<std::optional<MeasuredPlan>> plans;  ///< as given; empty = it could not be compiled
-  double gigahertz = 0;                            ///< that of multiply-adds just before: what makes cycles of times
-  std::string whyNot;                              ///< nothing could be measured, and why
+  std::optional<MeasuredPlan> chosen;
+  std::vector<std::optional<MeasuredPlan>> candidates;  ///< as given; empty = not run
+  double gigahertz = 0;  ///< that of multiply-adds just before: what makes cycles of times
+  std::string whyNot;    ///< nothing, or some plan, could not be measured, and why
+
+  /// The place of the fastest candidate; empty = none was run.
+  std::optional<std::size_t> fastest() const;
+  /// The time of the chosen plan over that of the fastest one, itself included; 0 = it was not run.
+  double regret() const;
 };
 
 /// Vectors of multiply-adds that a core does in a cycle.
 double vectorsPerCycle(const Machine& machine);
 
-/// Every plan is measured several times, a few milliseconds each, plan after plan; its fastest run counts.
-MeasuredPlans measurePlans(const Options& options, const Machine& machine, const Problem& problem, Pass pass,
-                           const std::vector<TilingPlan>& plans);
+/// Runs `chosen` and those `candidates` (cheapest first) that stand for all others: the cheapest, and of each value of each decision the
+/// cheapest legal plan that has it. They take turns; one that falls behind is not run again, and the fastest run of each counts.
+MeasuredPlans measurePlans(const Options& options, const Machine& machine, const Problem& problem,
+                           const TilingPlan& chosen, const std::vector<PlanCandidate>& candidates);
 
 }  // namespace cubejit

@@ -103,9 +103,12 @@ TEST(PlannerOfPatches, FoldsColumnsIntoChannels) {
     for (const Layout layout : {Layout::kNdhwc, Layout::kNcdhw}) {
       p.dtype = dtype;
       p.layout = layout;
-      const auto choice = choosePlan(p, Pass::kDx, hostOf(IsaLevel::kAvx512Bf16), false);
-      ASSERT_TRUE(choice);
-      EXPECT_TRUE(choice->plan.reorders.spaceToDepth) << toString(dtype) << " " << toString(layout);
+      for (const Pass pass : {Pass::kY, Pass::kDx}) {
+        const auto choice = choosePlan(p, pass, hostOf(IsaLevel::kAvx512Bf16), false);
+        ASSERT_TRUE(choice);
+        EXPECT_TRUE(choice->plan.reorders.spaceToDepth)
+            << toString(pass) << " " << toString(dtype) << " " << toString(layout);
+      }
     }
   }
 }

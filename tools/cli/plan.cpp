@@ -47,47 +47,42 @@ std::string brief(const TilingPlan& plan) {
   return out;
 }
 
-constexpr std::size_t kShown = 12, kMeasured = 6;
-
-// The cheapest candidates, run.
-MeasuredPlans measured(const Session& session, const Problem& problem, Pass pass, const PlanReport& report) {
-  std::vector<TilingPlan> plans;
-  for (const PlanCandidate& c : report.candidates) {
-    if (c.refusedBy.empty() && plans.size() < kMeasured) plans.push_back(c.plan);
-  }
-  return measurePlans(session.options(), session.machine(), problem, pass, plans);
-}
-
-const MeasuredPlan* measuredAt(const MeasuredPlans& measured, std::size_t legal) {
-  return legal < measured.plans.size() && measured.plans[legal] ? &*measured.plans[legal] : nullptr;
-}
+constexpr std::size_t kShown = 12;
 
 void explain(const PlanReport& report, const MeasuredPlans& measured) {
   std::size_t legal = 0;
   fmt::print("\n{:>12} {:>12} {:>12} {:>12} {:>12} {:>10}  {:<8} candidate\n", "cycles", "measured", "compute",
              "memory", "moves", "calls", "bound");
   std::map<std::string, std::size_t> refused;
-  for (const PlanCandidate& c : report.candidates) {
+  for (std::size_t i = 0; i < report.candidates.size(); ++i) {
+    const PlanCandidate& c = report.candidates[i];
     if (!c.refusedBy.empty()) {
       for (const std::string& rule : c.refusedBy) ++refused[rule];
       continue;
     }
     if (legal < kShown) {
-      const MeasuredPlan* took = measuredAt(measured, legal);
+      const auto& took = measured.candidates[i];
       fmt::print("{:>12.0f} {:>12} {:>12.0f} {:>12.0f} {:>12.0f} {:>10.0f}  {:<8} {}\n", c.predictedCycles,
-                 took == nullptr ? "" : fmt::format("{:.0f}", took->cycles), c.computeCycles, c.memoryCycles,
-                 c.moveCycles, c.callCycles, c.bound, brief(c.plan));
+                 took ? fmt::format("{:.0f}", took->cycles) : "", c.computeCycles, c.memoryCycles, c.moveCycles,
+                 c.callCycles, c.bound, brief(c.plan));
     }
     ++legal;
   }
-  if (const MeasuredPlan* first = measuredAt(measured, 0))
+  if (const auto& chosen = measured.chosen) {
     fmt::print(
-        "measured, the first one, on all cores: {}, with what it waits for memory, {:.0f}; moving {:.0f}; "
-        "walking over "
-        "loops {:.0f}; waiting for work {:.0f} (cycles at {:.2f} GHz)\n",
-        report.plan.pass == Pass::kDb ? "adding" : "multiplying", first->multiplying, first->moving, first->walking,
-        first->waiting, measured.gigahertz);
-  else if (!measured.whyNot.empty())
+        "measured, the plan chosen: {:.0f}; on all cores: {}, with what it waits for memory, {:.0f}; moving {:.0f}; "
+        "walking over loops {:.0f}; waiting for work {:.0f} (cycles at {:.2f} GHz)\n",
+        chosen->cycles, report.plan.pass == Pass::kDb ? "adding" : "multiplying", chosen->multiplying, chosen->moving,
+        chosen->walking, chosen->waiting, measured.gigahertz);
+    const auto run = std::count_if(measured.candidates.begin(), measured.candidates.end(),
+                                   [](const auto& took) { return took.has_value(); });
+    fmt::print("{} candidates were run, the cheapest of every value of every decision; regret {:.2f}", run,
+               measured.regret());
+    if (measured.regret() > 1)
+      fmt::print(", against {:.0f}: {}", measured.candidates[*measured.fastest()]->cycles,
+                 brief(report.candidates[*measured.fastest()].plan));
+    fmt::print("\n");
+  } else if (!measured.whyNot.empty())
     fmt::print("not measured: {}\n", measured.whyNot);
   fmt::print("{} legal candidates, {} refused\n", legal, report.candidates.size() - legal);
   for (const auto& [rule, count] : refused) fmt::print("  refused {} times: {}\n", count, rule);
@@ -178,6 +173,14 @@ Json jsonOf(const std::vector<TensorCopy>& copies) {
   return out;
 }
 
+Json jsonOf(const MeasuredPlan& took) {
+  return {{"cycles", took.cycles},
+          {"multiplying", took.multiplying},
+          {"moving", took.moving},
+          {"walking", took.walking},
+          {"waiting", took.waiting}};
+}
+
 void printCall(const Problem& problem, const CallReport& call) {
   std::string passes;
   for (const TilingPlan& plan : call.plans) passes += (passes.empty() ? "" : ",") + std::string(toString(plan.pass));
@@ -234,7 +237,9 @@ int plan(const RequestFlags& flags, bool explained, const std::string& typed) {
         continue;
       }
       const double flops = passFlops(problem, pass);
-      const MeasuredPlans took = explained ? measured(session, problem, pass, *planned) : MeasuredPlans{};
+      MeasuredPlans took;
+      if (explained)
+        took = measurePlans(session.options(), session.machine(), problem, planned->plan, planned->candidates);
       if (flags.json) {
         Json out{{"schema", "cubejit.plan/1"},
                  {"name", problem.name},
@@ -256,9 +261,12 @@ int plan(const RequestFlags& flags, bool explained, const std::string& typed) {
                          {"workspace_bytes", together->workspaceBytes}};
         if (explained) {
           out["candidates"] = Json::array();
-          std::size_t legal = 0;
-          for (const PlanCandidate& c : planned->candidates) {
-            const MeasuredPlan* ran = c.refusedBy.empty() ? measuredAt(took, legal++) : nullptr;
+          if (took.chosen) {
+            out["measured"] = jsonOf(*took.chosen);
+            out["regret"] = took.regret();
+          }
+          for (std::size_t i = 0; i < planned->candidates.size(); ++i) {
+            const PlanCandidate& c = planned->candidates[i];
             out["candidates"].push_back({{"plan", Json::parse(planToJson(c.plan))},
                                          {"predicted_cycles", c.predictedCycles},
                                          {"compute_cycles", c.computeCycles},
@@ -267,12 +275,7 @@ int plan(const RequestFlags& flags, bool explained, const std::string& typed) {
                                          {"call_cycles", c.callCycles},
                                          {"bound", c.bound},
                                          {"refused_by", c.refusedBy}});
-            if (ran != nullptr)
-              out["candidates"].back()["measured"] = {{"cycles", ran->cycles},
-                                                      {"multiplying", ran->multiplying},
-                                                      {"moving", ran->moving},
-                                                      {"walking", ran->walking},
-                                                      {"waiting", ran->waiting}};
+            if (took.candidates[i]) out["candidates"].back()["measured"] = jsonOf(*took.candidates[i]);
           }
         }
         fmt::print("{}", jsonLine(out));

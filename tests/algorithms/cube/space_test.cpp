@@ -23,7 +23,8 @@ TEST(CubeSpace, HoldsTheLegalCandidatesCheapestFirst) {
       ASSERT_TRUE(report.ok());
       const auto plans = legalPlans(handProblem(), pass, m);
       ASSERT_TRUE(plans.ok());
-      EXPECT_EQ(static_cast<std::int64_t>(plans->size()), report->legal);
+      EXPECT_GT(plans->size(), 10U);
+      EXPECT_LT(plans->back().cost.totalCycles, 1.3 * report->predictedCycles);
       EXPECT_EQ(plans->front().cost.totalCycles, report->predictedCycles);
       EXPECT_EQ(plans->front().plan.cube().tile.base, report->plan.cube().tile.base);
       double before = 0;
