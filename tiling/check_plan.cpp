@@ -41,7 +41,7 @@ void checkFold(const Problem& p, const TilingPlan& plan, Rules& rules) {
   rules.require(plan.pass == Pass::kDx && foldable(p),
                 "space_to_depth is for dx of one group where the kernel is as wide as its stride and windows cover the "
                 "larger tensor without padding along W");
-  rules.require(plan.reorders.w, "space_to_depth needs reorder_w");
+  rules.require(plan.reorders.w || weightsFoldInPlace(p), "space_to_depth needs reorder_w");
   const TensorId folded = foldedTensor(p);
   rules.require(foldsInPlace(p) || isReordered(plan.reorders, folded), [&] {
     return std::string("space_to_depth needs ") + toString(folded) + " channels-last, or " +

@@ -27,8 +27,10 @@ double reorderCycles(const Problem& problem, Pass pass, const Reorders& reorders
   const PassTensors tensors = tensorsOf(pass);
   for (std::size_t i = 0; i < tensors.count; ++i) {
     const TensorId t = tensors.ids[i];
-    if (isReordered(reorders, t) && (i == 0 || t != tensors.ids[i - 1]))
-      cycles += conversionCycles(problem, t, machine);
+    if (!isReordered(reorders, t) || (i > 0 && t == tensors.ids[i - 1])) continue;
+    cycles += conversionCycles(problem, t, machine);
+    if (reorders.spaceToDepth && isWeights(t))  // a move for each column of taps
+      cycles += static_cast<double>(wElements(problem) / problem.kernel.h) * kCallCycles;
   }
   return cycles;
 }

@@ -16,7 +16,8 @@ bool takesBeforeSums(const Problem& p, TensorId t) { return t == TensorId::kDx ?
 // What is left as it is if columns become channels: w is moved, and the tensor of the columns unless it is channels-last.
 Reorders foldingReorders(const Problem& p) {
   Reorders reorders = reordersFor(Pass::kDx, [&](TensorId t) { return takesOperand(p, t); });
-  reorders.spaceToDepth = reorders.w = true;
+  reorders.spaceToDepth = true;
+  reorders.w = !weightsFoldInPlace(p);
   if (!foldsInPlace(p)) setReordered(reorders, foldedTensor(p));
   return reorders;
 }

@@ -14,9 +14,6 @@
 namespace cubejit {
 namespace {
 
-// Rows of dY a multiple of 2 KiB apart share few sets of L1: how much longer boxes of more of them than it has ways take.
-constexpr double kCrowdedSets = 1.5;
-
 class DirectDataCosting {
  public:
   DirectDataCosting(const Problem& problem, const DirectDataPlan& plan, const Machine& machine)
@@ -54,7 +51,7 @@ class DirectDataCosting {
 
   PlanCost run() const {
     PlanCost cost;
-    cost.computeCycles = (stepCycles() + lineCycles() + farLineCycles()) * (crowded() ? kCrowdedSets : 1.0);
+    cost.computeCycles = stepCycles() + lineCycles() + farLineCycles() + crowdedCycles();
     cost.callCycles = callCycles();
     cost.memoryCycles = weightCycles() + operandCycles() + farPlaneCycles() + resultCycles();
     const double pack = packCycles();
@@ -114,10 +111,12 @@ class DirectDataCosting {
            (plan_.prefetch == Prefetch::kOperands ? kPrefetchedLineCycles : kFarLineCycles);
   }
 
-  // L1 set conflicts: rows of the box whose pitch is a multiple of 2 or 4 KiB compete for 8 ways.
-  bool crowded() const {
-    if (plan_.packA || operand().wStride % 2048 != 0) return false;
-    return boxRows_ / (operand().wStride % 4096 == 0 ? 1.0 : 2.0) > 7.0;
+  // Rows of the box that share sets of L1 with too many others: their scalars come from L2.
+  double crowdedCycles() const {
+    if (plan_.packA) return 0.0;
+    const double lines = linesOfL1(m_, pitchOfRows(v_), boxRows_),
+                 crowded = std::clamp((boxRows_ - lines) / lines, 0.0, 1.0);
+    return rows_ * nBlocks_ * reduced_ / broadcastTaps() * crowded * kCrowdedScalarCycles;
   }
 
   double callCycles() const {
@@ -126,7 +125,7 @@ class DirectDataCosting {
     const double resultLines = boxLines > m_.rates.missBuffers ? kCrowdedLineCycles : kResultLineCycles;
     const double entries =
         oneAxis_ ? 8.0 : std::max(1.0, static_cast<double>(divUp(result().extent.w, plan_.registerW)) / 2.0);
-    return passes_ / broadcastTaps() * nBlocks_ * kSegmentCycles + calls_ * (20.0 + boxLines * resultLines) +
+    return passes_ / broadcastTaps() * nBlocks_ * segmentCycles(m_) + calls_ * (20.0 + boxLines * resultLines) +
            calls_ * kCallCycles / entries;
   }
 
@@ -210,7 +209,7 @@ class DirectDataCosting {
     double copies, pieces;
   };
   Tasks dealt() const {
-    if (plan_.packsPerTask()) return {groups_ * nBlocks_ * parts(), 1};
+    if (plan_.packsPerTask()) return {groups_ * parts(), std::ceil(channels_ / lanes_) / vectors_};
     return {groups_ * imageBlocks_ * cacheBlocksD_ * (channelsOuter() && !panels() ? nBlocks_ : 1.0), cacheBlocksH_};
   }
 

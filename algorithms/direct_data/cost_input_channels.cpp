@@ -27,11 +27,11 @@ PlanCost inputChannelCost(const Problem& problem, const DirectDataPlan& plan, co
       {fmaCycles(m, meanRows * channels, plan.dotProducts), loadCycles(m, meanRows + channels, 0), kSumLatency});
   const double results = total.results * copies * channels;
   cost.computeCycles = passes * vectors * step;  // lines of dY are asked for ahead
-  // A block and the two asked for ahead, on every row the kernel reaches.
-  const double streams =
-      static_cast<double>(v.kernel.d * v.kernel.h) * 3.0 * static_cast<double>(plan.registerW) * words * 4;
-  if (streams > 0.75 * static_cast<double>(m.buffers.l0aBytes)) cost.computeCycles *= kCrowdedStreams;
-  cost.callCycles = passes * kSegmentCycles / (vectors <= 4 ? static_cast<double>(v.kernel.w) : 1.0) +
+  // A box and what is asked for ahead, on every row that the kernel reaches: what L1 does not keep of it comes from L2 for every tap.
+  const double box =
+      static_cast<double>(plan.registerW * plan.registerH * plan.registerD * v.kernel.d * v.kernel.h) * words * 4;
+  if (v.taps() > 1 && 2 * box > keptByL1(m)) cost.computeCycles += rows * vectors * lanes * 4 / m.rates.l2BytesPerCycle;
+  cost.callCycles = passes * segmentCycles(m) / (vectors <= 4 ? static_cast<double>(v.kernel.w) : 1.0) +
                     total.blocks * copies * kCallCycles / 4.0 + results * kLaneSumCycles;
   const double cacheBytes = static_cast<double>(plan.cache.h + v.kernel.h) *
                             static_cast<double>(plan.cache.d + v.kernel.d) *
@@ -41,7 +41,7 @@ PlanCost inputChannelCost(const Problem& problem, const DirectDataPlan& plan, co
   cost.memoryCycles =
       (plan.packA ? 0.0 : operandBytes) *
           (cacheBytes <= 0.7 * static_cast<double>(m.buffers.l1Bytes) ? overlap(v, plan.cache.d, 0) : reread) /
-          bytesPerCycle(m, operandBytes, true) +
+          bytesPerCycle(m, operandBytes / m.cores, true) +
       1.5 * static_cast<double>(result.bytes) / bytesPerCycle(m, static_cast<double>(result.bytes), true);
   // Partial sums wait in the panel, a vector for each result: written and read again, from where the cache block's panel lies.
   const double cacheResults = static_cast<double>((v.bigIsX ? v.stride.h : 1) * plan.cache.h) *
@@ -53,13 +53,14 @@ PlanCost inputChannelCost(const Problem& problem, const DirectDataPlan& plan, co
     cost.moveCycles = operandBytes * reread *
                       std::max((operand.channelsLast ? m.rates.copyCycles : m.rates.transposeCycles) / 64.0,
                                1.0 / bytesPerCycle(m, operandBytes, true));
+  const int along = v.oneAxis ? 2 : 1;
   const double cacheBlocksH =
-      static_cast<double>(result.extent.h) / static_cast<double>((v.bigIsX ? v.stride.h : 1) * plan.cache.h);
+      static_cast<double>(result.extent[along]) / static_cast<double>((v.bigIsX ? v.stride[along] : 1) * plan.cache.h);
   const double cacheBlocksD =
       std::ceil(static_cast<double>(result.extent.d) / static_cast<double>((v.bigIsX ? v.stride.d : 1) * plan.cache.d));
   const double busy = std::max(cost.computeCycles, cost.memoryCycles) +
                       0.1 * std::min(cost.computeCycles, cost.memoryCycles) + cost.callCycles + cost.moveCycles;
-  cost.totalCycles = partitionCycles(v, busy, copies * cacheBlocksD, cacheBlocksH, m, kTaskCycles);
+  cost.totalCycles = partitionCycles(v, busy, copies * cacheBlocksD, cacheBlocksH, m, kSmallTaskCycles);
   cost.bound = cost.memoryCycles > cost.computeCycles ? "memory" : "compute";
   return cost;
 }

@@ -40,13 +40,20 @@ constexpr double kRowLineCycles = 1.0;
 constexpr double kBlockLineCycles = 1.5;
 constexpr double kResultLineCycles = 3.0;
 constexpr double kCrowdedLineCycles = 16.0;
+/// Bytes between the operand's pixels that a box reads side by side along W.
+inline std::int64_t pitchOfRows(const ConvView& v) {
+  const int axis = v.oneAxisOnH ? 1 : 2;
+  const TensorView& operand = v.bigIsX ? v.small : v.big;
+  return (v.oneAxisOnH ? operand.hStride : operand.wStride) * (v.bigIsX ? 1 : v.stride[axis]);
+}
+/// What a scalar costs beside its multiply-add when a box's rows share so few sets of L1 that they push each other out, as they do from
+/// twice as many rows as there is room for (Zen 4: 25 rows 8 KiB apart 3.2, 13 rows 0.7).
+constexpr double kCrowdedScalarCycles = 3.3;
 /// A task with few weights finds less of them cold: cycles of any, and of each line of weights.
 constexpr double kSmallTaskCycles = 700.0;
 constexpr double kColdLineCycles = 4.0;
 /// Result channels up to which summing lanes at the end (a tree of shuffles a result) is worth a look.
 constexpr std::int64_t kMostInputChannelResults = 8;
-/// vectorize = input_channels: how much longer a box takes whose rows do not stay in L1 with what is prefetched.
-constexpr double kCrowdedStreams = 1.15;
 /// Storing a vector of partial sums, loading it again and summing its lanes.
 constexpr double kLaneSumCycles = 4.0;
 /// dX: taps whose vectors of weights are held at once, so that they use a broadcast together; each takes a register from the results.

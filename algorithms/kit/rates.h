@@ -99,6 +99,9 @@ constexpr double kExposed = 0.3;
 /// Entering a kernel from the nest walk, and one segment of its list.
 constexpr double kCallCycles = 70.0;
 constexpr double kSegmentCycles = 9.0;
+/// What a segment takes beside its multiply-adds: where a core starts one of these a cycle, most other instructions run beside them (Zen 4: patch
+/// embeddings whose segments have one or three steps take as long as their multiply-adds).
+inline double segmentCycles(const Machine& m) { return kSegmentCycles * (m.rates.fmaPerCycle > 1 ? 1.0 : 0.25); }
 
 /// How much longer the slowest core works than the average one, if `tasks` equal tasks are partitioned.
 inline double imbalance(double tasks, int cores) {

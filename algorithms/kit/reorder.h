@@ -138,13 +138,19 @@ inline bool foldsInPlace(const Problem& p) {
   return !f.strided() && (f.layout == Layout::kNdhwc || (f.layout == Layout::kNcdhw && channels == 1));
 }
 
-/// Weights of a foldable problem as the folded one has them: plain, of kernel.w channels of the big tensor for each, column by column.
+/// Weights of a foldable problem as the folded one has them once they are moved: plain, of kernel.w channels of the big tensor for each, column by
+/// column.
 inline TensorFormat foldedWeights(const Problem& p, DType dtype) {
   TensorFormat f;
   f.dtype = dtype;
   const std::int64_t taps = p.kernel.d * p.kernel.h, channels = p.transposed ? p.cout : p.cin;
   f.strides = {p.kernel.w * channels * taps, taps, p.kernel.h, 1, channels * taps};
   return f;
+}
+
+/// True if weights of a foldable problem are folded as they lie: columns follow each other where there is one channel.
+inline bool weightsFoldInPlace(const Problem& p) {
+  return (p.transposed ? p.cout : p.cin) == 1 && !formatOf(p, TensorId::kW).strided();
 }
 
 /// The type of a staged tensor: that of coreFormat, but pairs of bf16 that are folded stay what they are.
@@ -171,6 +177,13 @@ inline Problem coreProblem(const Problem& problem, Pass pass, const Reorders& re
   TensorFormat folded = formatOf(core, foldedTensor(core));
   folded.layout = Layout::kNdhwc;
   core.formats[static_cast<std::size_t>(foldedTensor(core))] = folded;
+  if (!reorders.w) {
+    TensorFormat w;
+    w.dtype = formatOf(problem, TensorId::kW).dtype;
+    const Dhw& k = problem.kernel;
+    w.strides = {k.volume(), 1, k.h * k.w, k.w, 1};
+    core.formats[static_cast<std::size_t>(TensorId::kW)] = w;
+  }
   (core.transposed ? core.cout : core.cin) *= core.kernel.w;
   (core.transposed ? core.out : core.in).w /= core.kernel.w;
   core.kernel.w = core.stride.w = 1;

@@ -31,7 +31,7 @@ struct Reorders {
   /// dX, y of kernels as wide as their stride: the larger tensor is seen as a column for each window, of kernel.w times its channels. Needs
   /// `w`: taps along W become channels there. See foldable().
   bool spaceToDepth = false;
-  bool any() const { return dy || x || w || result; }
+  bool any() const { return dy || x || w || result || spaceToDepth; }
   friend bool operator==(const Reorders& a, const Reorders& b) {
     return a.dy == b.dy && a.x == b.x && a.w == b.w && a.result == b.result && a.spaceToDepth == b.spaceToDepth;
   }
