@@ -20,7 +20,7 @@ class DirectDataCosting {
       : plan_(plan),
         m_(machine),
         oneAxis_(makeConvView(problem, Pass::kDx).oneAxis),
-        v_(makeConvView(problem, Pass::kDx, true)) {
+        v_(makeConvView(problem, Pass::kDx, OneAxis::kOnH)) {
     const DataSums total =
         dataSums(v_, oneAxis_ ? std::array<std::int64_t, 3>{1, plan.registerW, 1}
                               : std::array<std::int64_t, 3>{plan.registerD, plan.registerH, plan.registerW});
@@ -120,8 +120,12 @@ class DirectDataCosting {
   }
 
   double callCycles() const {
-    // More result lines at once than the core can wait for.
-    const double boxLines = boxRows_ * std::max(1.0, meanVectors_ * vectorBytes_ / 64.0);
+    // More result lines at once than the core can wait for. Pixels of a few channels share lines.
+    const int axis = oneAxis_ ? 1 : 2;
+    const double pitch = static_cast<double>((oneAxis_ ? result().hStride : result().wStride) * resultStep(axis)),
+                 boxLines =
+                     boxRows_ * std::max(plan_.bufferC ? 1.0 : std::min(1.0, pitch / 64.0),
+                                         std::min(meanVectors_ * vectorBytes_, plan_.bufferC ? 1e9 : pitch) / 64.0);
     const double resultLines = boxLines > m_.rates.missBuffers ? kCrowdedLineCycles : kResultLineCycles;
     const double entries =
         oneAxis_ ? 8.0 : std::max(1.0, static_cast<double>(divUp(result().extent.w, plan_.registerW)) / 2.0);
@@ -201,7 +205,10 @@ class DirectDataCosting {
       const double pixels = static_cast<double>(t.bytes / byteSize(t.dtype)) / static_cast<double>(t.channels);
       vectors = pixels * (std::ceil(static_cast<double>(t.channels) / 16.0) + alone);
     }
-    return vectors * panelCycles(t, m_);
+    // Nothing foresees which lines of so many planes are next.
+    const double waits =
+        t.channelsLast || t.c0 > 0 ? 0.0 : operandBytes_ / bytesPerCycle(m_, operandBytes_ / m_.cores, true);
+    return vectors * panelCycles(t, m_) * crowdedPlanes(t) + waits;
   }
 
   // What is partitioned to cores: copies of pieces, the last of which may be a part of one.

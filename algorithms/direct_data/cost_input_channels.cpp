@@ -27,10 +27,18 @@ PlanCost inputChannelCost(const Problem& problem, const DirectDataPlan& plan, co
       {fmaCycles(m, meanRows * channels, plan.dotProducts), loadCycles(m, meanRows + channels, 0), kSumLatency});
   const double results = total.results * copies * channels;
   cost.computeCycles = passes * vectors * step;  // lines of dY are asked for ahead
-  // A box and what is asked for ahead, on every row that the kernel reaches: what L1 does not keep of it comes from L2 for every tap.
-  const double box =
-      static_cast<double>(plan.registerW * plan.registerH * plan.registerD * v.kernel.d * v.kernel.h) * words * 4;
-  if (v.taps() > 1 && 2 * box > keptByL1(m)) cost.computeCycles += rows * vectors * lanes * 4 / m.rates.l2BytesPerCycle;
+  // What L1 does not keep of a box, on every row that the kernel reaches, comes from L2 for every tap; rows that share its sets push each
+  // other out. Weights that it does not keep come for every box.
+  const double rowsOfBox = static_cast<double>(plan.registerW * plan.registerH * plan.registerD),
+               box = rowsOfBox * static_cast<double>(v.kernel.d * v.kernel.h) * words * 4,
+               weights = static_cast<double>(v.taps()) * words * channels * 4, vectorBytes = lanes * 4;
+  if (v.taps() > 1 && box > keptByL1(m)) {
+    const bool crowded = !plan.packA && 2 * rowsOfBox > linesOfL1(m, pitchOfRows(v), 2 * rowsOfBox);
+    cost.computeCycles +=
+        rows * vectors * (vectorBytes / m.rates.l2BytesPerCycle + (crowded ? kCrowdedVectorCycles : 0));
+  }
+  if (weights + box > keptByL1(m))
+    cost.computeCycles += kExposedWeights * passes * vectors * channels * vectorBytes / bytesPerCycle(m, weights, true);
   cost.callCycles = passes * segmentCycles(m) / (vectors <= 4 ? static_cast<double>(v.kernel.w) : 1.0) +
                     total.blocks * copies * kCallCycles / 4.0 + results * kLaneSumCycles;
   const double cacheBytes = static_cast<double>(plan.cache.h + v.kernel.h) *

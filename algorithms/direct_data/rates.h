@@ -49,6 +49,10 @@ inline std::int64_t pitchOfRows(const ConvView& v) {
 /// What a scalar costs beside its multiply-add when a box's rows share so few sets of L1 that they push each other out, as they do from
 /// twice as many rows as there is room for (Zen 4: 25 rows 8 KiB apart 3.2, 13 rows 0.7).
 constexpr double kCrowdedScalarCycles = 3.3;
+/// vectorize = input_channels: the same for a vector (Zen 4: 25 rows 4104 bytes apart), and the share of the time in which weights stream by that
+/// multiply-adds do not hide (Zen 4: 512 taps of 128 channels, boxes of 6 and 24).
+constexpr double kCrowdedVectorCycles = 3.0;
+constexpr double kExposedWeights = 0.7;
 /// A task with few weights finds less of them cold: cycles of any, and of each line of weights.
 constexpr double kSmallTaskCycles = 700.0;
 constexpr double kColdLineCycles = 4.0;

@@ -198,6 +198,16 @@ inline void moveLineToH(Dhw& v, std::int64_t neutral) {
   v.w = neutral;
 }
 
+/// Equal rows of whole vectors that so many pixels are cut into: as many as there are, but no more than there are tasks for, and long ones: short ones are slower (Zen 4: rows of
+/// 512 pixels, 64 channels, 3 times).
+inline std::int64_t equalRows(std::int64_t pixels) {
+  constexpr std::int64_t kMostRows = 64, kShortestRow = 4096, kLanes = 16;
+  for (std::int64_t rows = std::min(kMostRows, pixels / kShortestRow); rows > 1; --rows) {
+    if (pixels % (rows * kLanes) == 0) return rows;
+  }
+  return 1;
+}
+
 /// How many images of a batch are taken as planes of one: a batch of millions would be an axis of as many steps, two axes have thousands.
 inline std::int64_t imagesAsPlanes(const Problem& p) {
   constexpr std::int64_t kManyImages = 1 << 16, kMostPlanes = 1 << 12;
@@ -207,9 +217,15 @@ inline std::int64_t imagesAsPlanes(const Problem& p) {
 
 }  // namespace conv_view_detail
 
+/// Where a view has the axis of a problem that has only one.
+enum class OneAxis : std::uint8_t {
+  kOnW,
+  kOnH,    ///< so that it can be cut into cache blocks of rows
+  kInRows  ///< on W, but pixels of 1x1 layers that follow each other are equal rows on H and W, so that there are tasks for all cores
+};
+
 /// The view of a gradient of a legal problem.
-/// `oneAxisOnH`: if the problem has only one axis, it is put on H.
-inline ConvView makeConvView(const Problem& p, Pass pass, bool oneAxisOnH = false) {
+inline ConvView makeConvView(const Problem& p, Pass pass, OneAxis axis = OneAxis::kOnW) {
   namespace detail = conv_view_detail;
   ConvView v;
   v.batch = p.batch;
@@ -232,8 +248,14 @@ inline ConvView makeConvView(const Problem& p, Pass pass, bool oneAxisOnH = fals
     in = out = Dhw{1, 1, p.in.volume() * (imagesTouch ? p.batch : 1)};
     if (imagesTouch) v.batch = 1;
     v.oneAxis = imagesTouch || planes == 1;
+    const std::int64_t rows =
+        axis == OneAxis::kInRows && !ofX.strided() && !ofY.strided() ? detail::equalRows(in.w) : 1;
+    if (rows > 1) {
+      in = out = Dhw{1, rows, in.w / rows};
+      v.oneAxis = false;
+    }
   }
-  if (oneAxisOnH && v.oneAxis) {
+  if (axis == OneAxis::kOnH && v.oneAxis) {
     for (Dhw* extent : {&in, &out, &v.kernel, &v.stride, &v.dilation}) detail::moveLineToH(*extent, 1);
     detail::moveLineToH(v.pad, 0);
     v.oneAxisOnH = true;

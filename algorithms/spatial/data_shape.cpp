@@ -9,7 +9,7 @@
 namespace cubejit {
 
 SpatialView::SpatialView(const Problem& problem)
-    : view(makeConvView(problem, Pass::kDx)),
+    : view(makeConvView(problem, Pass::kDx, OneAxis::kInRows)),
       result(view.bigIsX ? view.big : view.small),
       operand(view.bigIsX ? view.small : view.big),
       gather(view.bigIsX) {

@@ -77,7 +77,7 @@ void weightRules(const ConvView& v, const SpatialWeightsPlan& plan, const Machin
 }  // namespace
 
 void spatialRules(const Problem& core, const SpatialDataPlan& plan, const Machine& machine, Rules& rules) {
-  const ConvView v = makeConvView(core, Pass::kDx);
+  const ConvView v = makeConvView(core, Pass::kDx, OneAxis::kInRows);
   dataRules(core, v, plan, machine, !plan.bufferC && roundsByIntegers((v.bigIsX ? v.big : v.small).dtype, machine.isa),
             rules);
 }

@@ -52,7 +52,7 @@ TileProgram addStaging(TileProgram core, const Problem& problem, const TilingPla
     const std::size_t before = b.phases();
     Epilogue epilogue(b, ops, lanes);
     if (result && ops.any()) {
-      const DataGradient g = makeDataGradient(problem, false);
+      const DataGradient g = makeDataGradient(problem, OneAxis::kOnW);
       epilogue.begin(g.result, g.view.groups, outside);
       c.epilogue = &epilogue;
     }

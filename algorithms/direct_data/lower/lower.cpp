@@ -38,7 +38,7 @@ class DirectDataLowering {
         lanes_(machine.isa.lanes()),
         b_(problemLabel(problem, Pass::kDx)),
         epilogue_(b_, ops, lanes_),
-        g_(makeDataGradient(problem, true)) {
+        g_(makeDataGradient(problem, OneAxis::kOnH)) {
     block_ = {plan.registerD, plan.registerH, plan.registerW};
     if (g_.view.oneAxisOnH) block_ = {1, plan.registerW, 1};
     const std::array<std::int64_t, 3> cache{plan.cache.d, plan.cache.h, 0};  // W is never cut

@@ -41,7 +41,7 @@ class GroupedDataLowering {
       : plan_(plan),
         b_(problemLabel(problem, Pass::kDx)),
         epilogue_(b_, ops, machine.isa.lanes()),
-        g_(makeDataGradient(problem, false)),
+        g_(makeDataGradient(problem, OneAxis::kOnW)),
         lanes_(makeGroupLanes(machine.isa.lanes(), g_.view.groups, g_.result, g_.operand, plan.dotProducts)),
         bufferC_(buffersResults(g_.result, machine.isa)) {}
 

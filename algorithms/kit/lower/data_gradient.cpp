@@ -10,18 +10,17 @@
 
 namespace cubejit {
 
-DataGradient makeDataGradient(const Problem& problem, bool oneAxisOnH) {
+DataGradient makeDataGradient(const Problem& problem, OneAxis axis) {
   DataGradient g;
-  g.view = makeConvView(problem, Pass::kDx, oneAxisOnH);
+  g.view = makeConvView(problem, Pass::kDx, axis);
   const ConvView& v = g.view;
   g.gather = v.bigIsX;
   g.result = g.gather ? v.big : v.small;
   g.operand = g.gather ? v.small : v.big;
-  for (int axis = 0; axis < 3; ++axis) {
-    AxisRelation& r = g.relation[static_cast<std::size_t>(axis)];
-    r = AxisRelation{g.gather,       g.result.extent[axis], g.operand.extent[axis],
-                     v.kernel[axis], v.stride[axis],        v.dilation[axis],
-                     v.pad[axis]};
+  for (int a = 0; a < 3; ++a) {
+    AxisRelation& r = g.relation[static_cast<std::size_t>(a)];
+    r = AxisRelation{g.gather, g.result.extent[a], g.operand.extent[a], v.kernel[a], v.stride[a], v.dilation[a],
+                     v.pad[a]};
     g.hasGaps = g.hasGaps || leavesGaps(r, residueClasses(r));
   }
   g.taps = v.taps();

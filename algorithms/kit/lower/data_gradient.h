@@ -30,7 +30,7 @@ struct DataGradient {
   bool hasGaps = false;  ///< some results are reached by no tap
 };
 
-DataGradient makeDataGradient(const Problem& problem, bool oneAxisOnH);
+DataGradient makeDataGradient(const Problem& problem, OneAxis axis);
 
 /// Tap number in the weights of kernel position (d, h, w).
 inline std::int64_t tapIndex(const DataGradient& g, std::int64_t d, std::int64_t h, std::int64_t w) {

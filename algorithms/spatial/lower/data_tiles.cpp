@@ -19,7 +19,7 @@ Range lanesRead(const SpatialShape& s, std::int64_t offset) {
 }  // namespace
 
 SpatialShape::SpatialShape(const Problem& problem, const SpatialDataPlan& plan, const Machine& machine)
-    : g(makeDataGradient(problem, false)),
+    : g(makeDataGradient(problem, OneAxis::kInRows)),
       lanes(machine.isa.lanes()),
       residues(residueClasses(g.relation[2])),
       reduced(g.operand.channels),

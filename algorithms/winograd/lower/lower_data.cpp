@@ -35,7 +35,7 @@ class WinogradDataLowering {
         registers_(passRegisters(machine.isa)),
         b_(problemLabel(problem, Pass::kDx)),
         epilogue_(b_, ops, lanes_),
-        g_(makeDataGradient(problem, false)),
+        g_(makeDataGradient(problem, OneAxis::kOnW)),
         box_(makeTileBox({plan.tileD, plan.tileH, plan.tileW}, g_.view, g_.result, g_.operand, patchPad(g_.view))) {
     width_ = plan.registerVectors * lanes_;
     reduced_ = g_.operand.channels;

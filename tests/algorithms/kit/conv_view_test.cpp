@@ -67,10 +67,23 @@ TEST(ConvView, PointwiseProblemsAreLines) {
   EXPECT_TRUE(last.oneAxis);
   EXPECT_EQ(last.batch, 1);
   EXPECT_EQ(last.big.extent, (Dhw{1, 1, 70}));
-  EXPECT_EQ(makeConvView(p, Pass::kDx, true).big.extent, (Dhw{1, 70, 1}));
+  EXPECT_EQ(makeConvView(p, Pass::kDx, OneAxis::kOnH).big.extent, (Dhw{1, 70, 1}));
   p.layout = Layout::kNcdhw;
   EXPECT_EQ(makeConvView(p, Pass::kDx).batch, 2);
   EXPECT_EQ(makeConvView(p, Pass::kDx).small.extent, (Dhw{1, 1, 35}));
+}
+
+TEST(ConvView, LongPlainLinesAreCutIntoEqualRows) {
+  Problem p = strided(Layout::kNcdhw);
+  p.kernel = p.stride = Dhw{1, 1, 1};
+  p.in = p.out = Dhw{8, 40, 48};
+  const ConvView rows = makeConvView(p, Pass::kDx, OneAxis::kInRows);
+  EXPECT_FALSE(rows.oneAxis);
+  EXPECT_EQ(rows.small.extent, (Dhw{1, 3, 5120}));
+  EXPECT_EQ(rows.small.hStride, 5120 * 4);
+  EXPECT_EQ(rows.small.cStride, 15360 * 4);
+  p.in = p.out = Dhw{1, 60, 70};
+  EXPECT_TRUE(makeConvView(p, Pass::kDx, OneAxis::kInRows).oneAxis);
 }
 
 TEST(ConvView, StepsNeverTakenCountAsOne) {
