@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Decides how far the planner's choices are from the best candidates: each problem, pass, layout and type goes through `cubejit plan
---explain`, which runs the chosen plan and those candidates that stand for all others, in turn. Regret is the time of the choice over that
-of the fastest. What exceeds --doubt is measured again and its least regret counts: a busy moment of the machine is no missed plan. Prints
+--explain`, which runs the chosen plan and those candidates that stand for all others, in turn. Regret is how much longer the choice takes than
+the fastest. What exceeds --doubt is measured again and its least regret counts: a busy moment of the machine is no missed plan. Prints
 a Markdown table of distributions, and one of the rows above --show with the candidate that was faster."""
 import argparse
 import collections
@@ -42,8 +42,8 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--every", type=int, default=1, help="every n-th problem alone")
     parser.add_argument("--first", type=int, default=0, help="the first of them")
-    parser.add_argument("--doubt", type=float, default=1.1)
-    parser.add_argument("--show", type=float, default=1.15)
+    parser.add_argument("--doubt", type=float, default=0.1)
+    parser.add_argument("--show", type=float, default=0.15)
     parser.add_argument("--rounds", type=int, default=3, help="measurements, at most, of a row")
     parser.add_argument("--json", help="write all rows into this file")
     options = parser.parse_args()
@@ -64,18 +64,18 @@ def main():
                                  "cycles": cycles, "chosen": chosen, "fastest": fastest})
                     groups[dtype, layout, pass_].append(regret)
                     if regret > options.show:
-                        print(f"{problem['name']} {dtype} {layout} {pass_}: {regret:.2f}", file=sys.stderr, flush=True)
+                        print(f"{problem['name']} {dtype} {layout} {pass_}: {regret:.0%}", file=sys.stderr, flush=True)
 
     print(f"Made by `bench/regret.py {' '.join(sys.argv[1:])}`: {len(problems)} problems.\n")
-    print("| type | layout | pass | rows | median | 90 of 100 | worst | above 1.3 |\n|---|---|---|---:|---:|---:|---:|---:|")
+    print("| type | layout | pass | rows | median | 90 of 100 | worst | above 30 % |\n|---|---|---|---:|---:|---:|---:|---:|")
     for (dtype, layout, pass_), regrets in sorted(groups.items()):
         ordered = sorted(regrets)
-        print(f"| {dtype} | {layout} | {pass_} | {len(ordered)} | {statistics.median(ordered):.2f} | {ordered[len(ordered) * 9 // 10]:.2f} | "
-              f"{ordered[-1]:.2f} | {sum(r > 1.3 for r in ordered)} |")
-    print(f"\nAbove {options.show}:\n\n| problem | type | layout | pass | regret | kilocycles | faster with |\n|---|---|---|---|---:|---:|---|")
+        print(f"| {dtype} | {layout} | {pass_} | {len(ordered)} | {statistics.median(ordered):.0%} | {ordered[len(ordered) * 9 // 10]:.0%} | "
+              f"{ordered[-1]:.0%} | {sum(r > 0.3 for r in ordered)} |")
+    print(f"\nAbove {options.show:.0%}:\n\n| problem | type | layout | pass | regret | kilocycles | faster with |\n|---|---|---|---|---:|---:|---|")
     for row in sorted(rows, key=lambda r: -r["regret"]):
         if row["regret"] > options.show:
-            print(f"| {row['problem']} | {row['dtype']} | {row['layout']} | {row['pass']} | {row['regret']:.2f} | {row['cycles'] / 1e3:.0f} | "
+            print(f"| {row['problem']} | {row['dtype']} | {row['layout']} | {row['pass']} | {row['regret']:.0%} | {row['cycles'] / 1e3:.0f} | "
                   f"{difference(row['chosen'], row['fastest'])} |")
     if options.json:
         with open(options.json, "w", encoding="utf-8") as out:

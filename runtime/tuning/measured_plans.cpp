@@ -72,9 +72,8 @@ std::optional<std::size_t> MeasuredPlans::fastest() const {
 }
 
 double MeasuredPlans::regret() const {
-  if (!chosen) return 0;
   const auto best = fastest();
-  return best ? std::max(1.0, chosen->cycles / candidates[*best]->cycles) : 1.0;
+  return chosen && best ? std::max(0.0, chosen->cycles / candidates[*best]->cycles - 1) : 0;
 }
 
 MeasuredPlans measurePlans(const Options& options, const Machine& machine, const Problem& problem,

@@ -26,7 +26,7 @@ struct MeasuredPlans {
 
   /// The place of the fastest candidate; empty = none was run.
   std::optional<std::size_t> fastest() const;
-  /// The time of the chosen plan over that of the fastest one, itself included; 0 = it was not run.
+  /// How much longer the chosen plan took than the fastest one that was run, as a share of it; 0 = none was faster, or it was not run.
   double regret() const;
 };
 

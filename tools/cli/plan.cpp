@@ -76,9 +76,9 @@ void explain(const PlanReport& report, const MeasuredPlans& measured) {
         chosen->walking, chosen->waiting, measured.gigahertz);
     const auto run = std::count_if(measured.candidates.begin(), measured.candidates.end(),
                                    [](const auto& took) { return took.has_value(); });
-    fmt::print("{} candidates were run, the cheapest of every value of every decision; regret {:.2f}", run,
-               measured.regret());
-    if (measured.regret() > 1)
+    fmt::print("{} candidates were run, the cheapest of every value of every decision; regret {:.0f} %", run,
+               100 * measured.regret());
+    if (measured.regret() > 0)
       fmt::print(", against {:.0f}: {}", measured.candidates[*measured.fastest()]->cycles,
                  brief(report.candidates[*measured.fastest()].plan));
     fmt::print("\n");
