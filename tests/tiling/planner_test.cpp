@@ -106,6 +106,7 @@ TEST(PlannerOfPatches, FoldsColumnsIntoChannels) {
       for (const Pass pass : {Pass::kY, Pass::kDx}) {
         const auto choice = choosePlan(p, pass, hostOf(IsaLevel::kAvx512Bf16), false);
         ASSERT_TRUE(choice);
+        if (pass == Pass::kY && dtype == DType::kF32) continue;  // scalars are broadcast from anywhere
         EXPECT_TRUE(choice->plan.reorders.spaceToDepth)
             << toString(pass) << " " << toString(dtype) << " " << toString(layout);
       }
