@@ -18,8 +18,9 @@ constexpr double kSpatialCallCycles = 45.0;
 constexpr double kStoreCycles = 1.0;
 constexpr double kSpatialTaskCycles = 300.0;
 constexpr double kInterleaveCycles = 0.3, kScatterCycles = 1.5;
-// A store to one of more planes than L1 has room for (Zen 4: 8 to 22 planes whole pages apart 2 to 15), and lines of the operand beside it.
-constexpr double kCrowdedStoreCycles = 5.0, kOperandLines = 2.0;
+// A store to one of more planes than L1 has room for (Zen 4: 8 to 22 planes whole pages apart 2 to 15), lines of the operand beside it, and
+// cycles of it that a multiply-add hides (27 taps hide all).
+constexpr double kCrowdedStoreCycles = 5.0, kOperandLines = 2.0, kHidden = 0.2;
 // A weight on its way to its place among those of a tile (AVX2, Zen 3: 2 where many of a tap lie side by side, 6 in depthwise layers).
 constexpr double kPackCycles = 3.0;
 // Loads begin anywhere in a line: so many more lines than vectors are read.
@@ -122,7 +123,8 @@ class SpatialDataCosting {
   double crowdedStore() const {
     if (plan_.bufferC) return 0.0;
     const double lines = channels_ + kOperandLines, room = linesOfL1(m_, g_.result.cStride, lines);
-    return kCrowdedStoreCycles * std::clamp((lines - room) / room, 0.0, 1.0);
+    const double products = reduced_ * static_cast<double>(g_.view.taps());  // of a result, which hide some of it
+    return std::max(0.0, kCrowdedStoreCycles * std::clamp((lines - room) / room, 0.0, 1.0) - kHidden * products);
   }
 
   double memory() const {
