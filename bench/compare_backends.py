@@ -38,7 +38,7 @@ def main():
     parser.add_argument("--table", action="store_true", help="measures nothing")
     parser.add_argument("--times", type=pathlib.Path, help="takes the times to generate from this file of another run")
     arguments = parser.parse_args()
-    problems = [json.loads(line) for line in arguments.suite.read_text().splitlines() if line.strip()]
+    problems = cubejit_command.problems(arguments.suite)
     first, last = (int(part) for part in arguments.rows.split(":")) if arguments.rows else (0, len(problems))
     rows = []
     if arguments.json and arguments.json.exists():

@@ -121,7 +121,7 @@ def main():
     parser.add_argument("--every", type=int, default=1, help="of those every such, from the first on: a sample of a suite of many geometries")
     options = parser.parse_args()
 
-    problems = [json.loads(line) for line in options.suite.read_text().splitlines() if line.strip()]
+    problems = cubejit_command.problems(options.suite)
     problems = [p for p in problems if options.match in p["name"]][::options.every]
     if not problems:
         sys.exit("compare_peers.py: no problem matches")

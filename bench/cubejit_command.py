@@ -9,6 +9,12 @@ import sys
 NO_PLAN = "no legal plan"  # what is said of a problem that an algorithm asked for does not take
 
 
+def problems(path):
+    """Those of a file of bench/shapes/: one JSON object a line."""
+    with open(path, encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines if line.strip()]
+
+
 def read(text):
     """What the command, a peer or an earlier run wrote. Up to version 0.2.0 a pass was called gradient there."""
     return json.loads(text, object_hook=lambda found: {"pass" if key == "gradient" else key: value for key, value in found.items()})

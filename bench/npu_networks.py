@@ -10,6 +10,8 @@ import subprocess
 import sys
 import time
 
+import cubejit_command
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PASSES = {"dx": "dx", "tr": "dx", "dw": "dw", "bw": "dx,dw", "dx/dw": "dx,dw", "dw/tr": "dx,dw"}
 TYPES = ("f16", "bf16", "f32", "hf32")
@@ -48,7 +50,7 @@ def main():
     parser.add_argument("--only", default=(0, 1e9), nargs=2, type=float, help="GFLOP of the rows that are checked")
     parser.add_argument("--output", type=pathlib.Path, help="the table (default: stdout)")
     options = parser.parse_args()
-    rows = [json.loads(line) for line in options.suite.read_text().splitlines() if line.strip()]
+    rows = cubejit_command.problems(options.suite)
     rows = [row for row in rows if options.only[0] <= row["gflop"] <= options.only[1]]
     out = options.output.open("w") if options.output else sys.stdout
     counts = {"passed": 0, "failed": 0, "skipped": 0}

@@ -14,6 +14,7 @@ import time
 import torch
 
 import cubejit
+import cubejit_command
 from cubejit.torch import layers
 
 TYPES = {"f32": torch.float32, "bf16": torch.bfloat16}
@@ -79,9 +80,7 @@ def main():
     torch.set_num_threads(given.threads)
     rows, shares = [], []
     print("| problem | y, ms | + bias, ReLU fused / y | fused / apart |\n|---|---|---|---|")
-    with open(given.suite, encoding="utf-8") as file:
-        problems = [json.loads(line) for line in file if line.strip()]
-    for p in problems:
+    for p in cubejit_command.problems(given.suite):
         try:
             samples = row(p, TYPES[given.dtype], not given.plain, given.seconds)
         except cubejit.Error as error:

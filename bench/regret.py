@@ -48,8 +48,7 @@ def main():
     parser.add_argument("--json", help="write all rows into this file")
     options = parser.parse_args()
 
-    with open(options.shapes, encoding="utf-8") as lines:
-        problems = [json.loads(line) for line in lines if line.strip()][options.first::options.every]
+    problems = cubejit_command.problems(options.shapes)[options.first::options.every]
     rows, groups = [], collections.defaultdict(list)
     for problem in problems:
         for dtype in options.dtypes.split(","):

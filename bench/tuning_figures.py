@@ -132,8 +132,7 @@ def main():
     figures = Figures(arguments)
     table, bad, trials = [], 0, 0
     for suite in arguments.suite:
-        with open(suite, encoding="utf-8") as file:
-            problems = [json.loads(line) for line in file if line.strip()]
+        problems = cubejit_command.problems(suite)
         for dtype in arguments.dtype.split(","):
             rows = figures.tune(suite, problems, dtype)
             bad += sum(row[status] for row in rows for status in ("wrong", "crashed", "timed_out"))

@@ -8,7 +8,6 @@ plain weights: above 1 the order is slower. Prints a Markdown table.
 """
 import argparse
 import array
-import json
 import math
 import pathlib
 import random
@@ -17,6 +16,7 @@ import sys
 import time
 
 import cubejit
+import cubejit_command
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LAYERS = ["d2_3x3_c64", "d2_3x3_c512_7", "d2_1x1_256_64", "d2_first3x3s2", "g_8pg_28", "g2_128pg", "dw2_3x3", "d1_c256",
@@ -31,7 +31,7 @@ REPEATS = 5
 
 def layers(names):
     """Those of the landscape, and one of them transposed."""
-    known = [json.loads(line) for line in (ROOT / "bench/shapes/landscape.jsonl").read_text().splitlines() if line.strip()]
+    known = cubejit_command.problems(ROOT / "bench/shapes/landscape.jsonl")
     chosen = [p for p in known if p["name"] in names]
     return chosen + [dict(p, name=p["name"] + " transposed", transposed=True) for p in chosen if p["name"] == "d2_3x3_c64"]
 

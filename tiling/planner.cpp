@@ -21,16 +21,21 @@
 namespace cubejit {
 namespace {
 
+// Core cycles of a tensor's conversion. Where columns are folded, weights move column of taps by column.
+double reorderCycles(const Problem& problem, TensorId t, const Reorders& reorders, const Machine& machine) {
+  const bool columns = reorders.spaceToDepth && isWeights(t);
+  return conversionCycles(problem, t, machine) +
+         (columns ? static_cast<double>(wElements(problem) / problem.kernel.h) * kCallCycles : 0.0);
+}
+
 // Core cycles of all conversions, one core: both ends go through memory, unless the copy fits the last cache.
 double reorderCycles(const Problem& problem, Pass pass, const Reorders& reorders, const Machine& machine) {
   double cycles = 0;
   const PassTensors tensors = tensorsOf(pass);
   for (std::size_t i = 0; i < tensors.count; ++i) {
     const TensorId t = tensors.ids[i];
-    if (!isReordered(reorders, t) || (i > 0 && t == tensors.ids[i - 1])) continue;
-    cycles += conversionCycles(problem, t, machine);
-    if (reorders.spaceToDepth && isWeights(t))  // a move for each column of taps
-      cycles += static_cast<double>(wElements(problem) / problem.kernel.h) * kCallCycles;
+    if (isReordered(reorders, t) && (i == 0 || t != tensors.ids[i - 1]))
+      cycles += reorderCycles(problem, t, reorders, machine);
   }
   return cycles;
 }
@@ -182,7 +187,7 @@ struct Search {
     const Problem core = coreProblem(asked, pass, reorders);
     const bool kept = weights == WeightsUse::kKept && pass == Pass::kDx;
     double conversions = reorderCycles(asked, pass, reorders, machine);
-    if (kept && reorders.w) conversions -= conversionCycles(asked, TensorId::kW, machine);
+    if (kept && reorders.w) conversions -= reorderCycles(asked, TensorId::kW, reorders, machine);
     const double packingCores = kept && runsOnOneCore(makeConvView(core, pass), machine) ? 1 : machine.cores;
     for (TilingPlan& plan : candidates.plans) {
       if (kept && !algorithm.packsBeforehand(plan)) continue;

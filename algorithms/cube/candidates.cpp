@@ -5,6 +5,8 @@
 #include "algorithms/cube/candidates.h"
 
 #include <algorithm>
+#include <limits>
+#include <utility>
 #include <vector>
 
 #include "algorithms/cube/cost.h"
@@ -16,8 +18,6 @@ namespace cubejit {
 namespace {
 
 using Sizes = std::vector<std::int64_t>;
-
-constexpr std::int64_t kMostMmad = 4095;  // m, k and n of one mmad
 
 void addOnce(Sizes& sizes, std::int64_t size) {
   if (size > 0 && std::find(sizes.begin(), sizes.end(), size) == sizes.end()) sizes.push_back(size);
@@ -75,7 +75,7 @@ class Search {
     const std::vector<Block> blocks = allBlocks();
     const std::vector<Task> tasks = blocks.empty() ? std::vector<Task>() : allTasks(blocks.front().perProduct());
     for (const Task& task : tasks) {
-      if (!worthWhile_(task.bounds.least)) continue;
+      if (!worthWhile_(task.least)) continue;
       for (const Block& block : blocks) {
         if (!worthWhile_(leastOf(task, block.perProduct()))) break;
         if (!holds(task, block)) continue;
@@ -94,7 +94,8 @@ class Search {
  private:
   struct Task {
     Mkn shape;
-    CubeBounds bounds;
+    CoreLoad load;
+    LeastCost least;
   };
   struct Depth {  // what base blocks of one m and n differ in
     std::int64_t k, buffersL0c;
@@ -108,8 +109,9 @@ class Search {
 
   CubeTile& tile() { return plan_.cube().tile; }
 
-  // The sum of a task at one kernel depth.
+  // The sum of a task at one kernel depth, and the plan's in base.k's.
   std::int64_t depthOf(const Mkn& shape) const { return dx_ ? shape.k / w_.kernel.d : std::min(shape.k, w_.gemm.k); }
+  std::int64_t wholeSteps() { return ceilDiv(depthOf(plan_.cube().singleShape), tile().base.k); }
 
   // A block of twice a task's extent does the work of a smaller one.
   bool holds(const Task& task, const Block& block) const {
@@ -117,19 +119,24 @@ class Search {
   }
 
   static LeastCost leastOf(const Task& task, double perProduct) {
-    return {task.bounds.first + task.bounds.products * perProduct, task.bounds.least.memory};
+    return {task.load.first + task.load.products * perProduct, task.least.memory};
   }
 
-  // In whichever order of blocks.
+  // Gives the plan a single shape, and a base block of all of its sum.
+  void takeWholeSum(const Mkn& shape, std::int64_t baseM, std::int64_t baseN) {
+    plan_.cube().singleShape = shape;
+    tile().base = {baseM, roundUp(depthOf(shape), step_.shape.k), baseN};
+    tile().stepKa = tile().stepKb = 1;
+  }
+
+  // The least cost of a task in blocks of this m and n, in whichever order.
   LeastCost leastOf(const Task& task, const Block& block) {
-    CubeTile& t = tile();
-    plan_.cube().singleShape = task.shape;
-    t.base = {block.m, roundUp(depthOf(task.shape), step_.shape.k), block.n};
-    t.stepKa = t.stepKb = 1;
+    takeWholeSum(task.shape, block.m, block.n);
     const CubeFootprint f = footprintOf(w_, plan_);
+    const bool staysA = f.l1A < m_.buffers.l1Bytes, staysB = f.l1B < m_.buffers.l1Bytes;
     const auto in = [&](BlockOrder order) {
-      t.order = order;
-      return boundsOf(w_, plan_, m_, block.perProduct(), f.l1A < m_.buffers.l1Bytes, f.l1B < m_.buffers.l1Bytes).least;
+      tile().order = order;
+      return leastCostOfBlock(w_, plan_, m_, block.perProduct(), staysA, staysB);
     };
     const LeastCost n = in(BlockOrder::kNOuter), m = in(BlockOrder::kMOuter);
     return {std::min(n.core, m.core), std::min(n.memory, m.memory)};
@@ -196,25 +203,16 @@ class Search {
     for (const std::int64_t n : ns) {
       for (const std::int64_t other : others) {
         for (const std::int64_t size : pixelsOf(n, other)) {
-          plan_.cube().singleShape = dx_ ? Mkn{size, other, n} : Mkn{other, size, n};
-          tasks.push_back({plan_.cube().singleShape, bounds(perProduct)});
+          const Mkn shape = dx_ ? Mkn{size, other, n} : Mkn{other, size, n};
+          takeWholeSum(shape, roundUp(shape.m, 16), roundUp(shape.n, 16));  // one block: the least that can be read
+          tasks.push_back({shape, coreLoad(w_, plan_, m_), leastCostOfBlock(w_, plan_, m_, perProduct, true, true)});
         }
       }
     }
     std::stable_sort(tasks.begin(), tasks.end(), [](const Task& a, const Task& b) {
-      const LeastCost &x = a.bounds.least, &y = b.bounds.least;
-      return std::pair(std::max(x.core, x.memory), x.core) < std::pair(std::max(y.core, y.memory), y.core);
+      return std::pair(a.least.total(), a.least.core) < std::pair(b.least.total(), b.least.core);
     });
     return tasks;
-  }
-
-  // Of the single shape that the plan has.
-  CubeBounds bounds(double perProduct) {
-    CubeTile& t = tile();
-    const Mkn& s = plan_.cube().singleShape;
-    t.base = {roundUp(s.m, 16), roundUp(depthOf(s), step_.shape.k), roundUp(s.n, 16)};
-    t.stepKa = t.stepKb = 1;
-    return boundsOf(w_, plan_, m_, perProduct, true, true);
   }
 
   // Pixels of a task: all, equal rows for rounds of all cores, single rows and pieces of one.
@@ -258,7 +256,7 @@ class Search {
     t.buffersL0c = buffersL0c;
     t.stepKa = t.stepKb = t.buffersA1 = t.buffersB1 = 1;
     if (!fits()) return;
-    t.stepKa = t.stepKb = ceilDiv(depthOf(task.shape), t.base.k);
+    t.stepKa = t.stepKb = wholeSteps();
     const auto mayWin = [&](BlockOrder order) {
       t.order = order;
       return worthWhile_(leastCost(w_, plan_, m_));
@@ -278,8 +276,7 @@ class Search {
   // base.k's of one operand in L1 (`step` is that of the plan, and 1): those of which none needs less of L1 and reads less, and the whole sum,
   // which may stay. Equal blocks: the fewest base.k's a block that need as many blocks.
   Sizes stepsOf(std::int64_t& step) {
-    const std::int64_t whole = ceilDiv(depthOf(plan_.cube().singleShape), tile().base.k),
-                       block = (dx_ ? w_.blockUnit() : w_.row()) / tile().base.k;
+    const std::int64_t whole = wholeSteps(), block = (dx_ ? w_.blockUnit() : w_.row()) / tile().base.k;
     Sizes all = spaced(1, whole - 1), steps;
     if (block > 0) {
       for (const std::int64_t blocks : spaced(block, whole - 1)) addOnce(all, blocks);
@@ -306,7 +303,7 @@ class Search {
   // Operands that are single in L1 pay only where more does not fit. The order of blocks matters if a side stays in L1.
   void buffered() {
     CubeTile& t = tile();
-    const std::int64_t whole = ceilDiv(depthOf(plan_.cube().singleShape), t.base.k);
+    const std::int64_t whole = wholeSteps();
     const bool stays = (t.stepKa >= whole || t.stepKb >= whole) && !(dx_ && w_.depthKinds.meets.back() > 1);
     bool doubled = false;
     for (const auto& [a, b] : {std::pair<std::int64_t, std::int64_t>{2, 2}, {1, 2}, {2, 1}, {1, 1}}) {

@@ -67,6 +67,16 @@ bool sumKinds(const CubeWork& w, const TilingPlan& plan, const Machine& machine,
   return all;
 }
 
+// Sets what a task of each kind costs, by costOf(kind, its extents), as shares of cores.
+template <class CostOf>
+void costKinds(const CubeWork& w, const TilingPlan& plan, CoreShares& shares, const CostOf& costOf) {
+  visitKinds(w, shares, [&](const CoreShares::Kind& kind) {
+    shares.setCost(kind, costOf(kind, extentsOf(w, plan, kind)));
+    return true;
+  });
+  shares.sum();
+}
+
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 double totalOf(const TaskTimes& t) { return t.total; }
@@ -127,37 +137,33 @@ LeastCost leastCost(const CubeWork& w, const TilingPlan& plan, const Machine& ma
   return {shares.slowestCore(machine.cores, kNoLimit), cost.memoryCycles};
 }
 
-CubeBounds boundsOf(const CubeWork& w, const TilingPlan& plan, const Machine& machine, double perProduct, bool staysA,
-                    bool staysB) {
-  CubeBounds bounds;
+LeastCost leastCostOfBlock(const CubeWork& w, const TilingPlan& plan, const Machine& machine, double perProduct,
+                           bool staysA, bool staysB) {
   CoreShares shares(w, plan);
   CubeCost cost;
   const CubeFootprint f = footprintOf(w, plan);
-  const auto sum = [&](const auto& costOf) {
-    visitKinds(w, shares, [&](const CoreShares::Kind& kind) {
-      shares.setCost(kind, costOf(kind, extentsOf(w, plan, kind)));
-      return true;
-    });
-    shares.sum();
-    return shares.slowestCore(machine.cores, kNoLimit);
-  };
-  bounds.least.core = sum([&](const CoreShares::Kind& kind, const TaskExtents& task) {
+  costKinds(w, plan, shares, [&](const CoreShares::Kind& kind, const TaskExtents& task) {
     if (task.meets == 0) return 0.0;
-    const StagedBytes staged =
-        stagedBytes(w, plan, f, task, machine, staysA && task.meets == 1, staysB && task.meets == 1);
-    const TaskTimes t = timesOf(w, plan, f, task, machine);
-    cost.sums.bytesIn += (staged.a + staged.b) * shares.countOf(kind);
-    return kFirstByteCycles +
-           std::max({t.products * perProduct, (staged.a + staged.b) / machine.npu.paths.l2Read, t.store});
+    const bool one = task.meets == 1;
+    const auto [a, b] = stagedBytes(w, plan, f, task, machine, staysA && one, staysB && one);
+    cost.sums.bytesIn += (a + b) * shares.countOf(kind);
+    return kFirstByteCycles + std::max({productsOf(w, task, machine) * perProduct, (a + b) / machine.npu.paths.l2Read,
+                                        storeCyclesOf(w, task, machine)});
   });
   addMemory(w, machine, cost);
-  bounds.least.memory = cost.memoryCycles;
+  return {shares.slowestCore(machine.cores, kNoLimit), cost.memoryCycles};
+}
+
+CoreLoad coreLoad(const CubeWork& w, const TilingPlan& plan, const Machine& machine) {
+  CoreLoad load;
+  CoreShares shares(w, plan);
+  costKinds(w, plan, shares,
+            [&](const CoreShares::Kind&, const TaskExtents& task) { return productsOf(w, task, machine); });
+  load.products = shares.slowestCore(machine.cores, kNoLimit);
   const std::vector<std::int64_t>& meets = w.depthKinds.meets;
-  if (std::find(meets.begin(), meets.end(), 0) == meets.end())  // else a core may have tasks that it skips alone
-    bounds.first = kFirstByteCycles * static_cast<double>(shares.tasks() / machine.cores);
-  bounds.products = sum(
-      [&](const CoreShares::Kind&, const TaskExtents& task) { return timesOf(w, plan, f, task, machine).products; });
-  return bounds;
+  if (std::find(meets.begin(), meets.end(), 0) == meets.end())  // else a core may have nothing but tasks that it skips
+    load.first = kFirstByteCycles * static_cast<double>(shares.tasks() / machine.cores);
+  return load;
 }
 
 std::string boundOf(const CubeCost& cost) {

@@ -34,20 +34,24 @@ CubeCost cubeCost(const CubeWork& work, const TilingPlan& plan, const Machine& m
 struct LeastCost {
   double core = 0;    ///< cycles of the slowest core
   double memory = 0;  ///< as CubeCost::memoryCycles
+  double total() const { return core > memory ? core : memory; }
 };
 
-/// Of all plans that differ from this one, which has whole sums in L1, in steps and buffers of L1 alone. They need not fit.
+/// The least cost of this plan, which has whole sums in L1, and of all plans that differ from it in steps and buffers of L1 alone. They need
+/// not fit.
 LeastCost leastCost(const CubeWork& work, const TilingPlan& plan, const Machine& machine);
 
-/// Of all plans that have a single shape and base m and n in common.
-struct CubeBounds {
-  LeastCost least;      ///< where a multiply-add takes `perProduct` cycles
+/// The least cost of all plans that share this plan's single shape, base m and base n, where a multiply-add takes at least `perProduct` cycles.
+/// Precondition: base k is the whole sum. `staysA`, `staysB`: L1 has room for all of the operand's sum.
+LeastCost leastCostOfBlock(const CubeWork& work, const TilingPlan& plan, const Machine& machine, double perProduct,
+                           bool staysA, bool staysB);
+
+/// What cores have to do for a single shape, whatever the base block and the steps are. Nothing else of the plan is read.
+struct CoreLoad {
   double products = 0;  ///< multiply-adds, with padding, of the core that has the most
   double first = 0;     ///< cycles that each core waits for first bytes
 };
-/// Precondition: the plan's base k is the whole sum. `staysA`, `staysB`: L1 has room for all of the sum.
-CubeBounds boundsOf(const CubeWork& work, const TilingPlan& plan, const Machine& machine, double perProduct,
-                    bool staysA, bool staysB);
+CoreLoad coreLoad(const CubeWork& work, const TilingPlan& plan, const Machine& machine);
 
 /// Cycles of each core, in order. Precondition: the plan is legal.
 std::vector<double> coreCycles(const CubeWork& work, const TilingPlan& plan, const Machine& machine);

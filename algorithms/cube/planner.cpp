@@ -51,8 +51,7 @@ class Ranking {
     const CubeCost& last = kept_.back().cost;
     constexpr double kRounding = 1 - 1e-9;  // of sums in different orders
     if (least.memory > last.totalCycles) return false;
-    return std::max(least.core, least.memory) < last.totalCycles * kRounding ||
-           least.core < last.slowestCore * kRounding;
+    return least.total() < last.totalCycles * kRounding || least.core < last.slowestCore * kRounding;
   }
 
   Result<CubeChoice> take() {

@@ -15,7 +15,6 @@ namespace {
 
 using Broken = std::vector<std::string>;
 
-constexpr std::int64_t kMostMmad = 4095;            // m, k and n of one mmad; the documentation of its parameters
 constexpr std::int64_t kMostDilation = 2147483646;  // the documentation of the operators' attribute
 constexpr std::int64_t kMostStep = std::int64_t{1} << 31;
 

@@ -13,6 +13,9 @@
 
 namespace cubejit {
 
+/// The most that m, k and n of one mmad may be: the documentation of its parameters.
+inline constexpr std::int64_t kMostMmad = 4095;
+
 /// Every rule the problem breaks on this chip: its limits and types, with the chips that have a type. Empty = it can be planned.
 std::vector<std::string> checkChip(const Problem& problem, Pass pass, const Machine& machine);
 

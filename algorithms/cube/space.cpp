@@ -44,7 +44,7 @@ std::vector<Candidate> legalCubePlans(const Problem& problem, Pass pass, const M
         least = std::min(least, cost.totalCycles);
         ranked.push_back({Candidate{plan, told(cost), {}}, cost.slowestCore});
       },
-      [&](const LeastCost& plans) { return std::max(plans.core, plans.memory) <= kWorthTrying * least; });
+      [&](const LeastCost& plans) { return plans.total() <= kWorthTrying * least; });
   std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) {
     const double x = a.candidate.cost.totalCycles, y = b.candidate.cost.totalCycles;
     return x != y ? x < y : a.slowestCore < b.slowestCore;

@@ -30,15 +30,23 @@ std::int64_t sweeps(bool wholeK, bool outer, std::int64_t blocks, std::int64_t s
   return outer || steps == 1 ? steps : steps * otherSteps;
 }
 
-double storeCycles(const Machine& m, double sums, double bytesOut, double results) {
-  const PathRates& r = m.npu.paths;
-  const double read = over(sums * 4, r.l0cToUb);
-  if (m.npu.fixpipe) return std::max(read, over(bytesOut, r.l2Write));
-  const double convert = over(results * 4, real(m.npu.vectorBytes));
-  return std::max({read, convert, over(bytesOut, std::min(r.ubToL2, r.l2Write))});
+}  // namespace
+
+double productsOf(const CubeWork& w, const TaskExtents& task, const Machine& machine) {
+  const Mkn& step = machine.npu.cube.product(w.type)->shape;
+  return real(roundUp(task.m, step.m)) * real(roundUp(task.n, step.n)) *
+         (real(roundUp(task.k, step.k)) * real(task.meets));
 }
 
-}  // namespace
+double storeCyclesOf(const CubeWork& w, const TaskExtents& task, const Machine& machine) {
+  const Mkn& step = machine.npu.cube.product(w.type)->shape;
+  const PathRates& r = machine.npu.paths;
+  const double n = real(roundUp(task.n, step.n)), results = real(task.m) * n, bytesOut = results * real(w.resultBytes);
+  const double read = over(real(roundUp(task.m, step.m)) * n * 4, r.l0cToUb);
+  if (machine.npu.fixpipe) return std::max(read, over(bytesOut, r.l2Write));
+  const double convert = over(results * 4, real(machine.npu.vectorBytes));
+  return std::max({read, convert, over(bytesOut, std::min(r.ubToL2, r.l2Write))});
+}
 
 double leastCyclesPerProduct(const CubeWork& w, const Mkn& base, const Machine& machine) {
   const MatrixProduct& step = *machine.npu.cube.product(w.type);
@@ -88,7 +96,7 @@ TaskTimes timesOf(const CubeWork& w, const TilingPlan& plan, const CubeFootprint
 
   t.cube = m / real(step.shape.m) * (n / real(step.shape.n)) * (k / real(step.shape.k)) * step.cycles +
            instructions * kIssueCycles;
-  t.products = m * n * k;
+  t.products = productsOf(w, task, machine);
   const double loadA = over(m * k * real(loop.n) * element, r.l1ToL0a) + instructions * kIssueCycles;
   const double loadB = over(n * k * real(loop.m) * element, r.l1ToL0b) + instructions * kIssueCycles;
   t.load = loadA + loadB;
@@ -100,9 +108,8 @@ TaskTimes timesOf(const CubeWork& w, const TilingPlan& plan, const CubeFootprint
   const double stageA = over(bytesA, r.l2Read), stageB = over(bytesB, r.l2Read);
   t.stage = stageA + stageB;
 
-  const double results = real(task.m) * n;
-  t.bytesOut = results * real(w.resultBytes);
-  t.store = storeCycles(machine, m * n, t.bytesOut, results);
+  t.bytesOut = real(task.m) * n * real(w.resultBytes);
+  t.store = storeCyclesOf(w, task, machine);
 
   // What is doubled overlaps, but for the first piece in and the last piece out; what is not is waited for.
   const double hiddenLoad = (c.buffersL0a == 2 ? loadA : 0) + (c.buffersL0b == 2 ? loadB : 0);

@@ -32,6 +32,10 @@ struct TaskExtents {
   std::int64_t m = 0, k = 0, n = 0, meets = 1;
 };
 
+/// Multiply-adds of a task, with those that fill steps of the cube up, and cycles in which its results leave L0C.
+double productsOf(const CubeWork& work, const TaskExtents& task, const Machine& machine);
+double storeCyclesOf(const CubeWork& work, const TaskExtents& task, const Machine& machine);
+
 /// Bytes of each operand that cross between memory and L1. `staysA`, `staysB`: all of the sum is in L1 at once, if the order of blocks lets it stay.
 struct StagedBytes {
   double a = 0, b = 0;

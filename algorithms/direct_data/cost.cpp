@@ -114,18 +114,16 @@ class DirectDataCosting {
   // Rows of the box that share sets of L1 with too many others: their scalars come from L2.
   double crowdedCycles() const {
     if (plan_.packA) return 0.0;
-    const double lines = linesOfL1(m_, pitchOfRows(v_), boxRows_),
+    const double lines = linesOfL1(m_, pitchAlongW(v_, !v_.bigIsX), boxRows_),
                  crowded = std::clamp((boxRows_ - lines) / lines, 0.0, 1.0);
     return rows_ * nBlocks_ * reduced_ / broadcastTaps() * crowded * kCrowdedScalarCycles;
   }
 
   double callCycles() const {
-    // More result lines at once than the core can wait for. Pixels of a few channels share lines.
-    const int axis = oneAxis_ ? 1 : 2;
-    const double pitch = static_cast<double>((oneAxis_ ? result().hStride : result().wStride) * resultStep(axis)),
-                 boxLines =
-                     boxRows_ * std::max(plan_.bufferC ? 1.0 : std::min(1.0, pitch / 64.0),
-                                         std::min(meanVectors_ * vectorBytes_, plan_.bufferC ? 1e9 : pitch) / 64.0);
+    // More result lines at once than the core can wait for. Pixels of a few channels share lines, but in panels.
+    const double ofPixel = std::max(1.0, meanVectors_ * vectorBytes_ / 64.0),
+                 apart = static_cast<double>(pitchAlongW(v_, v_.bigIsX)) / 64.0,
+                 boxLines = boxRows_ * (plan_.bufferC ? ofPixel : std::min(ofPixel, apart));
     const double resultLines = boxLines > m_.rates.missBuffers ? kCrowdedLineCycles : kResultLineCycles;
     const double entries =
         oneAxis_ ? 8.0 : std::max(1.0, static_cast<double>(divUp(result().extent.w, plan_.registerW)) / 2.0);
@@ -206,8 +204,7 @@ class DirectDataCosting {
       vectors = pixels * (std::ceil(static_cast<double>(t.channels) / 16.0) + alone);
     }
     // Nothing foresees which lines of so many planes are next.
-    const double waits =
-        t.channelsLast || t.c0 > 0 ? 0.0 : operandBytes_ / bytesPerCycle(m_, operandBytes_ / m_.cores, true);
+    const double waits = t.plain() ? operandBytes_ / bytesPerCycle(m_, operandBytes_ / m_.cores, true) : 0.0;
     return vectors * panelCycles(t, m_) * crowdedPlanes(t) + waits;
   }
 

@@ -33,7 +33,7 @@ PlanCost inputChannelCost(const Problem& problem, const DirectDataPlan& plan, co
                box = rowsOfBox * static_cast<double>(v.kernel.d * v.kernel.h) * words * 4,
                weights = static_cast<double>(v.taps()) * words * channels * 4, vectorBytes = lanes * 4;
   if (v.taps() > 1 && box > keptByL1(m)) {
-    const bool crowded = !plan.packA && 2 * rowsOfBox > linesOfL1(m, pitchOfRows(v), 2 * rowsOfBox);
+    const bool crowded = !plan.packA && 2 * rowsOfBox > linesOfL1(m, pitchAlongW(v, !v.bigIsX), 2 * rowsOfBox);
     cost.computeCycles +=
         rows * vectors * (vectorBytes / m.rates.l2BytesPerCycle + (crowded ? kCrowdedVectorCycles : 0));
   }

@@ -40,11 +40,10 @@ constexpr double kRowLineCycles = 1.0;
 constexpr double kBlockLineCycles = 1.5;
 constexpr double kResultLineCycles = 3.0;
 constexpr double kCrowdedLineCycles = 16.0;
-/// Bytes between the operand's pixels that a box reads side by side along W.
-inline std::int64_t pitchOfRows(const ConvView& v) {
-  const int axis = v.oneAxisOnH ? 1 : 2;
-  const TensorView& operand = v.bigIsX ? v.small : v.big;
-  return (v.oneAxisOnH ? operand.hStride : operand.wStride) * (v.bigIsX ? 1 : v.stride[axis]);
+/// Bytes between the pixels of one of the two tensors that a box takes side by side along W: of the big one it takes every stride-th.
+inline std::int64_t pitchAlongW(const ConvView& v, bool big) {
+  const TensorView& t = big ? v.big : v.small;
+  return (v.oneAxisOnH ? t.hStride : t.wStride) * (big ? v.stride[v.oneAxisOnH ? 1 : 2] : 1);
 }
 /// What a scalar costs beside its multiply-add when a box's rows share so few sets of L1 that they push each other out, as they do from
 /// twice as many rows as there is room for (Zen 4: 25 rows 8 KiB apart 3.2, 13 rows 0.7).

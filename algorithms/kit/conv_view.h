@@ -68,6 +68,8 @@ struct TensorView {
   bool resultsInPlace(std::int64_t lanes, std::int64_t each) const {
     return channelsLast || (c0 > 0 && c0 % lanes == 0 && channels % c0 == 0 && tilesLieAlike(each));
   }
+  /// Channels are planes: what a panel takes is transposed.
+  bool plain() const { return !channelsLast && c0 == 0; }
   /// Vectors of channels can be read and FMA operands broadcast where they lie.
   bool direct() const { return channelsLast && dtype == DType::kF32; }
   /// Vectors of channels can be read, and written, where they lie if 16-bit elements are converted on the way.
@@ -198,8 +200,8 @@ inline void moveLineToH(Dhw& v, std::int64_t neutral) {
   v.w = neutral;
 }
 
-/// Equal rows of whole vectors that so many pixels are cut into: as many as there are, but no more than there are tasks for, and long ones: short ones are slower (Zen 4: rows of
-/// 512 pixels, 64 channels, 3 times).
+/// The number of equal rows of whole vectors that so many pixels are cut into: enough for the cores that there are, but long rows, as short ones
+/// are slower (Zen 4: rows of 512 pixels of 64 channels take three times as long).
 inline std::int64_t equalRows(std::int64_t pixels) {
   constexpr std::int64_t kMostRows = 64, kShortestRow = 4096, kLanes = 16;
   for (std::int64_t rows = std::min(kMostRows, pixels / kShortestRow); rows > 1; --rows) {

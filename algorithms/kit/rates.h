@@ -85,13 +85,11 @@ inline double panelVectors(const TensorView& t) {
   return t.c0 > 0 ? elements / static_cast<double>(std::min<std::int64_t>(t.c0, 16)) : elements / 16.0;
 }
 inline double panelCycles(const TensorView& t, const Machine& m) {
-  return t.channelsLast || t.c0 > 0 ? m.rates.copyCycles : m.rates.transposeCycles;
+  return t.plain() ? m.rates.transposeCycles : m.rates.copyCycles;
 }
 
 /// How much longer moves to plain planes take that share sets of L1 (Zen 5: 64 channels of 32x32 and 64x64, 1.45; of 36x36 and 60x60, 1).
-inline double crowdedPlanes(const TensorView& t) {
-  return !t.channelsLast && t.c0 == 0 && t.cStride % 4096 == 0 ? 1.45 : 1.0;
-}
+inline double crowdedPlanes(const TensorView& t) { return t.plain() && t.cStride % 4096 == 0 ? 1.45 : 1.0; }
 
 /// Share of the shorter of computing and streaming that the longer one does not hide.
 constexpr double kExposed = 0.3;

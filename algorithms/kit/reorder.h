@@ -123,6 +123,8 @@ inline Reorders reordersToChannelsLast(const Problem& p, Pass pass) {
 /// transposed one.
 inline TensorId foldedTensor(const Problem& p) { return p.transposed ? TensorId::kDy : TensorId::kDx; }
 
+inline std::int64_t foldedChannels(const Problem& p) { return p.transposed ? p.cout : p.cin; }
+
 /// True if no position of the small tensor shares a column of the big one with another: columns can be folded into channels without moving
 /// channels-last elements, as the patch embeddings of vision transformers ask for.
 inline bool foldable(const Problem& p) {
@@ -134,23 +136,22 @@ inline bool foldable(const Problem& p) {
 /// True if the folded tensor is channels-last as it lies, which one channel always is.
 inline bool foldsInPlace(const Problem& p) {
   const TensorFormat f = formatOf(p, foldedTensor(p));
-  const std::int64_t channels = p.transposed ? p.cout : p.cin;
-  return !f.strided() && (f.layout == Layout::kNdhwc || (f.layout == Layout::kNcdhw && channels == 1));
+  return !f.strided() && (f.layout == Layout::kNdhwc || (f.layout == Layout::kNcdhw && foldedChannels(p) == 1));
 }
 
-/// Weights of a foldable problem as the folded one has them once they are moved: plain, of kernel.w channels of the big tensor for each, column by
-/// column.
+/// Weights of a foldable problem as the folded one has them once they are moved: plain, of kernel.w channels for each of the folded tensor's,
+/// column by column.
 inline TensorFormat foldedWeights(const Problem& p, DType dtype) {
   TensorFormat f;
   f.dtype = dtype;
-  const std::int64_t taps = p.kernel.d * p.kernel.h, channels = p.transposed ? p.cout : p.cin;
+  const std::int64_t taps = p.kernel.d * p.kernel.h, channels = foldedChannels(p);
   f.strides = {p.kernel.w * channels * taps, taps, p.kernel.h, 1, channels * taps};
   return f;
 }
 
 /// True if weights of a foldable problem are folded as they lie: columns follow each other where there is one channel.
 inline bool weightsFoldInPlace(const Problem& p) {
-  return (p.transposed ? p.cout : p.cin) == 1 && !formatOf(p, TensorId::kW).strided();
+  return foldedChannels(p) == 1 && !formatOf(p, TensorId::kW).strided() && hasOrder(p, TensorId::kW);
 }
 
 /// The type of a staged tensor: that of coreFormat, but pairs of bf16 that are folded stay what they are.

@@ -32,6 +32,7 @@ struct TimedPlan {
   bool behind = false;
 };
 
+// Places of the cheapest candidates and, of each value of each decision, of the cheapest that has it.
 std::vector<std::size_t> representatives(const std::vector<PlanCandidate>& candidates) {
   std::vector<std::size_t> out;
   std::set<std::tuple<std::string, std::string, std::int64_t>> seen;  // algorithm, decision, value
@@ -80,28 +81,27 @@ MeasuredPlans measurePlans(const Options& options, const Machine& machine, const
                            const TilingPlan& chosen, const std::vector<PlanCandidate>& candidates) {
   MeasuredPlans out;
   out.candidates.resize(candidates.size());
-  const auto refused = [&](const Error& error) {
-    MeasuredPlans nothing;
-    nothing.candidates.resize(candidates.size());
-    nothing.whyNot = error.message;
-    return nothing;
+  const auto stopped = [&](const Error& error) {
+    out.whyNot = error.message;
+    return out;
   };
   Options timed = options;
   timed.timeKernels = timed.pinThreads = true;
   Session session(timed);
   const PassMask pass = maskOf(chosen.pass);
   const auto workload = Workload::create(problem, pass);
-  if (!workload.ok()) return refused(workload.error());
+  if (!workload.ok()) return stopped(workload.error());
   double peak = 0;
   for (int i = 0; i < kPeaks; ++i) {  // another process may hold a core during one of them
     const auto measured = measurePeakGflops(machine.isa.level, machine.cores, 20);
-    if (!measured.ok()) return refused(measured.error());
+    if (!measured.ok()) return stopped(measured.error());
     peak = std::max(peak, *measured);
   }
   out.gigahertz = gigahertzOf(machine, peak);
   std::vector<TimedPlan> plans{{chosen, {}, nullptr}};
+  const std::string identity = planIdentity(chosen);
   for (const std::size_t i : representatives(candidates)) {
-    if (planIdentity(candidates[i].plan) == planIdentity(chosen))
+    if (planIdentity(candidates[i].plan) == identity)
       plans.front().candidate = i;
     else
       plans.push_back({candidates[i].plan, i, nullptr});
@@ -113,14 +113,13 @@ MeasuredPlans measurePlans(const Options& options, const Machine& machine, const
     else
       out.whyNot = compiled.error().message;
   }
-  double spent = 0;
+  double spent = 0, least = std::numeric_limits<double>::infinity();
   for (int round = 0; round <= kMostTimedRounds && (round <= 2 || spent < kTimedSeconds); ++round) {
-    double least = std::numeric_limits<double>::infinity();
     for (TimedPlan& plan : plans) {
       if (plan.executable == nullptr || plan.behind) continue;
       const RunTimes before = plan.executable->runTimes();
       const auto ns = (*workload)->run(*plan.executable);
-      if (!ns.ok()) return refused(ns.error());
+      if (!ns.ok()) return stopped(ns.error());
       if (round == 0) continue;  // warm-up
       TimeParts parts = partsOf(before, plan.executable->runTimes(), machine.cores);
       if (parts.wall < plan.fastest.wall) plan.fastest = std::move(parts);

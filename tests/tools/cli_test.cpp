@@ -296,9 +296,10 @@ TEST_F(Cli, ExplainedPlansAreRunBesideTheirCosts) {
     EXPECT_TRUE(line.at("candidates").front().contains("measured"));
   }
   const std::string text = run(problem).out;
-  EXPECT_THAT(text, AllOf(HasSubstr("on all cores: multiplying"), HasSubstr("FMA slots")));
+  EXPECT_THAT(text, AllOf(HasSubstr("measured, the plan chosen: "), HasSubstr("; on all cores: multiplying"),
+                          HasSubstr("; regret "), HasSubstr("FMA slots")));
   EXPECT_THAT(run("plan --input 2,32,14,14 --weight 32,32,3,3 --padding 1 --passes db --explain").out,
-              AllOf(HasSubstr("on all cores: adding"), Not(HasSubstr("multiplying")), Not(HasSubstr("FMA slots"))));
+              AllOf(HasSubstr("; on all cores: adding"), Not(HasSubstr("multiplying")), Not(HasSubstr("FMA slots"))));
   EXPECT_THAT(run(problem + "--isa neon").out, HasSubstr("not measured: "));
 }
 

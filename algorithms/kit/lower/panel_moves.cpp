@@ -6,12 +6,6 @@
 #include <algorithm>
 
 namespace cubejit {
-namespace {
-
-bool transposed(const TensorView& t) { return !t.channelsLast && t.c0 == 0; }
-
-}  // namespace
-
 std::vector<ChannelPiece> channelPieces(const TensorView& t, std::int64_t channels, PanelElements elements) {
   const std::int64_t bytes = panelChannelBytes(elements);
   std::vector<ChannelPiece> pieces;
@@ -35,9 +29,9 @@ std::vector<ChannelPiece> channelPieces(const TensorView& t, std::int64_t channe
 
 Kernel loadMove(const TensorView& t, const ChannelPiece& piece, const PanelMove& m) {
   Copy move{.lanes = m.lanes,
-            .rows = transposed(t) ? piece.channels : m.pixels,
-            .cols = transposed(t) ? m.pixels : piece.channels,
-            .srcPitch = transposed(t) ? t.cStride : t.wStride,
+            .rows = t.plain() ? piece.channels : m.pixels,
+            .cols = t.plain() ? m.pixels : piece.channels,
+            .srcPitch = t.plain() ? t.cStride : t.wStride,
             .dstPitch = m.panelPitch,
             .label = "load_panel"};
   switch (m.elements) {
@@ -52,7 +46,7 @@ Kernel loadMove(const TensorView& t, const ChannelPiece& piece, const PanelMove&
         move.from = Element::kPair;
         move.pairPitch = t.blockStride;
         move.cols = 1;
-      } else if (transposed(t)) {
+      } else if (t.plain()) {
         move.from = Element::kPair;
         move.pairPitch = t.cStride;
         move.rows = piece.channels / 2;
@@ -72,7 +66,7 @@ Kernel loadMove(const TensorView& t, const ChannelPiece& piece, const PanelMove&
       }
       break;
   }
-  return transposed(t) ? Kernel(turned(move)) : Kernel(move);
+  return t.plain() ? Kernel(turned(move)) : Kernel(move);
 }
 
 Kernel storeMove(const TensorView& t, const ChannelPiece& piece, const PanelMove& m) {
@@ -80,15 +74,15 @@ Kernel storeMove(const TensorView& t, const ChannelPiece& piece, const PanelMove
                   .rows = m.pixels,
                   .cols = piece.channels,
                   .srcPitch = m.panelPitch,
-                  .dstPitch = transposed(t) ? t.cStride : t.wStride,
+                  .dstPitch = t.plain() ? t.cStride : t.wStride,
                   .padCols = piece.missing,
                   .to = storedElement(t.dtype),
                   .label = "store_panel"};
-  return transposed(t) ? Kernel(turned(move)) : Kernel(move);
+  return t.plain() ? Kernel(turned(move)) : Kernel(move);
 }
 
 StoredChannels storedChannels(const TensorView& t) {
-  return transposed(t) ? StoredChannels::kLines : StoredChannels::kColumns;
+  return t.plain() ? StoredChannels::kLines : StoredChannels::kColumns;
 }
 
 }  // namespace cubejit

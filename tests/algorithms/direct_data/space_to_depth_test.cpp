@@ -24,6 +24,8 @@ Problem foldableProblem(RandomConvolution& random, int) {
   (p.transposed ? p.cout : p.cin) = std::max<std::int64_t>(1, random.below(16) - 3);  // often one
   EXPECT_TRUE(foldable(p));
   p.layout = random.layout();
+  constexpr Layout kWeights[] = {Layout::kNcdhw, Layout::kNdhwc, Layout::kFractalZ3d};
+  p.formats[static_cast<std::size_t>(TensorId::kW)] = TensorFormat{{}, kWeights[random.below(3)], {}};
   return p;
 }
 
