@@ -75,11 +75,12 @@ def explore(browser, cubejit, folder):
 
 
 def tune(browser, cubejit, folder):
-    shapes = [(64, 48, 20), (32, 80, 14), (128, 16, 28)]
+    same, pointwise = {"kernel": [1, 3, 3], "stride": [1, 1, 1], "pad": [0, 0, 1, 1, 1, 1]}, {"kernel": [1, 1, 1], "stride": [1, 2, 2], "pad": [0] * 6}
+    shapes = [(1, 64, 48, (20, 20), (20, 20), same), (1, 32, 80, (14, 14), (14, 14), same), (2, 48, 16, (29, 32), (15, 16), pointwise)]
     (folder / "suite.jsonl").write_text("".join(json.dumps(
-        {"name": f"layer {i}", "rank": 2, "n": 1, "ci": ci, "co": co, "groups": 1, "input": [1, side, side], "output": [1, side, side],
-         "kernel": [1, 3, 3], "stride": [1, 1, 1], "pad": [0, 0, 1, 1, 1, 1], "dilation": [1, 1, 1]}) + "\n" for i, (ci, co, side) in enumerate(shapes)))
-    page, data = made(cubejit, folder, "tune --suite suite.jsonl --passes dx --dtype f16 --soc ascend910b2 --trials 40 --progress none --db t.db")
+        {"name": f"layer {i}", "rank": 2, "n": n, "ci": ci, "co": co, "groups": 1, "input": [1, *inputs], "output": [1, *outputs],
+         "dilation": [1, 1, 1], **window}) + "\n" for i, (n, ci, co, inputs, outputs, window) in enumerate(shapes)))
+    page, data = made(cubejit, folder, "tune --suite suite.jsonl --passes dw --dtype f16 --soc ascend310p3 --trials 40 --progress none --db t.db")
     layers = data["layers"]
     assert len(layers) == 3 and any(layer["tuned"] for layer in layers), "nothing was tuned"
     says = pages.look(browser, page, PRELUDE + """
