@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides which programs of the host are digested: machine code of all kernels, how they are called, the workspace, the cost.
-#include <algorithm>
 #include <cstdio>
 #include <functional>
+#include <map>
 #include <random>
 
 #include "cubejit/cubejit.hpp"
@@ -16,19 +16,6 @@ namespace cubejit::digest {
 namespace {
 
 constexpr IsaLevel kIsas[] = {IsaLevel::kAvx2, IsaLevel::kAvx512, IsaLevel::kAvx512Bf16};
-
-// Kinds of plans, each digested by itself. Keys of lists stay the same when kinds are renamed.
-constexpr const char* kKinds[] = {"a0", "a1", "a2", "a3", "a4", "a5", "a6"};
-std::string kindOf(const TilingPlan& plan) {
-  const std::string family = planFamily(plan);
-  return family == "spatial"                 ? "a1"
-         : family == "direct:transposed"     ? "a2"
-         : family == "grouped"               ? "a3"
-         : family == "direct:input_channels" ? "a4"
-         : family == "winograd"              ? "a5"
-         : family == "direct:kernel_width"   ? "a6"
-                                             : "a0";
-}
 
 /// The same machine everywhere: Zen 4 for the older levels, Zen 5 for the newest.
 Machine machineOf(IsaLevel level) {
@@ -141,7 +128,7 @@ std::string digestOf(const Asked& asked) {
   return text;
 }
 
-/// Costs of all legal candidates, in the order of preference, and the program of the cheapest of each kind.
+/// Costs of all legal candidates, in the order of preference, and the program of the cheapest of each family.
 void addCandidates(const Problem& problem, Pass pass, IsaLevel isa,
                    const std::function<void(const std::string&, const std::string&)>& add) {
   const auto choice = choosePlan(problem, pass, machineOf(isa), true);
@@ -156,13 +143,11 @@ void addCandidates(const Problem& problem, Pass pass, IsaLevel isa,
   char text[60];
   std::snprintf(text, sizeof text, "%zu %016llx", legal, static_cast<unsigned long long>(hash.value()));
   add("candidates", text);
-  for (const char* kind : kKinds) {
-    const auto cheapest = std::find_if(choice->considered.begin(), choice->considered.end(), [&](const Candidate& c) {
-      return c.refusedBy.empty() && kindOf(c.plan) == kind;
-    });
-    if (cheapest == choice->considered.end()) continue;
-    add(kind, digestOf({problem, only(pass), isa, {cheapest->plan}}));
+  std::map<std::string, const TilingPlan*> cheapest;
+  for (const Candidate& candidate : choice->considered) {
+    if (candidate.refusedBy.empty()) cheapest.emplace(planFamily(candidate.plan), &candidate.plan);
   }
+  for (const auto& [family, plan] : cheapest) add(family, digestOf({problem, only(pass), isa, {*plan}}));
 }
 
 struct Formats {
