@@ -17,9 +17,6 @@ struct CubeShortcuts {
   /// more from L0 what the cube has read for another block.
   bool leavesOutZeros = false;
   bool pairs = false;  ///< bf16 is multiplied by dot products, where pairsAreExact()
-  /// Parts of dW that a single task each adds to are one sum, where so many threads have no longer to work then; it begins with +0 and never
-  /// becomes -0, so that the parts' bits are left. 0: parts stay.
-  int threads = 0;
   friend bool operator==(const CubeShortcuts& a, const CubeShortcuts& b) = default;
 };
 

@@ -11,7 +11,6 @@
 #include "cubejit/core_counts.h"
 #include "cubejit/cubejit.hpp"
 #include "cubejit/index_map.h"
-#include "runtime/host/threads.h"
 
 namespace cubejit {
 namespace {
@@ -64,9 +63,7 @@ Result<TileProgram> stagedProgram(const Problem& problem, const TilingPlan& plan
                                   const Options& options) {
   if (!multiplies(plan)) return lower(problem, plan, chip);
   CUBEJIT_TRY(job, makeCubeJob(problem, plan, chip));
-  CubeShortcuts shortcuts = shortcutsOf(plan, problem, chip, options.elideCopies);
-  if (options.elideCopies) shortcuts.threads = threadsOf(options);
-  CUBEJIT_TRY(program, lower(job, chip.isa.lanes(), shortcuts));
+  CUBEJIT_TRY(program, lower(job, chip.isa.lanes(), shortcutsOf(plan, problem, chip, options.elideCopies)));
   return plan.pass == Pass::kY ? inForwardNames(std::move(program), problem) : std::move(program);
 }
 

@@ -38,7 +38,7 @@ class CubeLowering {
     CUBEJIT_TRY(axes, TaskAxes::create(job_, t_, sums_));
     const GradientTasks tasks(job_);
     const bool add = dx_ && tasks.sums() > 1;
-    parts_ = partsOf(tasks);
+    parts_ = tasks.parts();
     addBuffers();
     // Blocks of channels that are not the chip's have padding that no task reaches.
     const TensorFormat format = formatOf(job_.problem, t_.result);
@@ -57,14 +57,6 @@ class CubeLowering {
   }
 
  private:
-  // Tasks of a region are one after the other if its parts are one sum: threads may then have nothing to do.
-  std::int64_t partsOf(const GradientTasks& tasks) const {
-    const std::int64_t parts = tasks.parts(), regions = tasks.regions(), threads = shortcuts_.threads;
-    const bool one =
-        threads > 0 && parts == tasks.sums() && ceilDiv(regions, threads) * parts == ceilDiv(regions * parts, threads);
-    return one ? 1 : parts;
-  }
-
   int tensor(TensorId t) { return b_.addTensor(t, formatBytes(job_.problem, t)); }
 
   void addBuffers() {
