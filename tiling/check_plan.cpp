@@ -19,6 +19,8 @@
 namespace cubejit {
 namespace {
 
+std::string fieldOf(TensorId t) { return isResult(t) ? "reorder_result" : std::string("reorder_") + toString(t); }
+
 // What the lowering does not take as it is must be reordered first.
 void checkReorders(const Algorithm& algorithm, const Problem& p, const TilingPlan& plan, Rules& rules) {
   const PassTensors tensors = tensorsOf(plan.pass);
@@ -26,12 +28,8 @@ void checkReorders(const Algorithm& algorithm, const Problem& p, const TilingPla
     const TensorId t = tensors.ids[i];
     rules.require(isReordered(plan.reorders, t) || algorithm.takes(p, plan, t), [&] {
       const TensorFormat f = formatOf(p, t);
-      const char* field = t == TensorId::kDy  ? "reorder_dy"
-                          : t == TensorId::kX ? "reorder_x"
-                          : t == TensorId::kW ? "reorder_w"
-                                              : "reorder_result";
-      return std::string(field) + " must be true: the " + algorithm.name + " algorithm cannot take " + toString(t) +
-             " as " + toString(f.dtype) + " " + toString(f.layout) + (f.strided() ? " with strides" : "");
+      return fieldOf(t) + " must be true: the " + algorithm.name + " algorithm cannot take " + toString(t) + " as " +
+             toString(f.dtype) + " " + toString(f.layout) + (f.strided() ? " with strides" : "");
     });
   }
 }
@@ -47,6 +45,28 @@ void checkFold(const Problem& p, const TilingPlan& plan, Rules& rules) {
     return std::string("space_to_depth needs ") + toString(folded) + " channels-last, or " +
            (folded == TensorId::kDy ? "reorder_dy" : "reorder_result");
   });
+}
+
+void checkRounding(const Algorithm& algorithm, const Problem& p, const TilingPlan& plan, Rules& rules) {
+  if (!plan.reorders.toBf16) return;
+  const std::optional<Reorders> rounding = roundingReorders(p, plan.pass);
+  rules.require(rounding.has_value(), [&] {
+    return std::string("reorder_to_bf16 rounds operands of f32 where math = bf16 allows it (--math bf16): math is ") +
+           toString(p.math) + ", and no operand of " + toString(plan.pass) +
+           " may be of another type than f32 and bf16";
+  });
+  if (!rounding) return;
+  const Problem core = coreProblem(p, plan);
+  const PassTensors tensors = tensorsOf(plan.pass);
+  for (std::size_t i = 0; i + 1 < tensors.count; ++i) {
+    const TensorId t = tensors.ids[i];
+    rules.require(!isReordered(*rounding, t) || isReordered(plan.reorders, t),
+                  [&] { return "reorder_to_bf16 needs " + fieldOf(t); });
+    rules.require(algorithm.takes(core, plan, t), [&] {
+      return "reorder_to_bf16 must be false: the " + std::string(algorithm.name) + " algorithm cannot take " +
+             toString(t) + " as bf16";
+    });
+  }
 }
 
 // Numbers that rules, costs and lowerings may multiply by strides and extents without leaving 64 bits: a microkernel spells out what it
@@ -86,6 +106,7 @@ std::vector<std::string> checkPlan(const Problem& asked, const TilingPlan& plan,
   checkFold(asked, plan, rules);
   if (std::vector<std::string> broken = rules.take(); !broken.empty()) return broken;
   checkReorders(*algorithm, asked, plan, rules);
+  checkRounding(*algorithm, asked, plan, rules);
   checkRanges(plan, rules);
   if (std::vector<std::string> broken = rules.take(); !broken.empty()) return broken;
   if (plan.reorders.any())

@@ -24,7 +24,7 @@ namespace {
 // Core cycles of a tensor's conversion. Where columns are folded, weights move column of taps by column.
 double reorderCycles(const Problem& problem, TensorId t, const Reorders& reorders, const Machine& machine) {
   const bool columns = reorders.spaceToDepth && isWeights(t);
-  return conversionCycles(problem, t, machine) +
+  return conversionCycles(problem, t, stagedType(problem, t, reorders), machine) +
          (columns ? static_cast<double>(wElements(problem) / problem.kernel.h) * kCallCycles : 0.0);
 }
 
@@ -95,20 +95,19 @@ Error noPlan(const Problem& problem, Pass pass, const std::vector<Candidate>& re
 
 }  // namespace
 
-double conversionCycles(const Problem& problem, TensorId t, const Machine& machine) {
+double conversionCycles(const Problem& problem, TensorId t, DType copied, const Machine& machine) {
   auto outside = static_cast<double>(formatBytes(problem, t));
   const TensorFormat f = formatOf(problem, t);
-  std::int64_t together = machine.isa.lanes(), inside = 4;
+  std::int64_t together = machine.isa.lanes();
   if (f.layout == Layout::kNdc1hwc0)
     together = std::min(together, f.blockChannels());  // only a block's channels move at once
   if (f.strided() && isActivation(t)) {
     const std::int64_t elements = isOfOutput(t) ? yElements(problem) : xElements(problem);
     outside = static_cast<double>(elements * byteSize(f.dtype));
-    inside = byteSize(coreFormat(problem, t).dtype);
     if (conv_view_detail::gapsOf(problem, t).apart) together = 1;  // elements move one by one
   }
   const double elements = outside / static_cast<double>(byteSize(f.dtype));
-  const double bytes = outside + elements * static_cast<double>(inside);
+  const double bytes = outside + elements * static_cast<double>(byteSize(copied));
   return bytes / bytesPerCycle(machine, bytes, true) + elements / static_cast<double>(together) * 4;
 }
 
@@ -216,6 +215,31 @@ struct Search {
   }
 };
 
+// Plans that read operands which were rounded to bf16: those that the algorithm has for a problem of bf16, whose operands lie as copies do.
+// Without dot products they are no faster.
+std::vector<Candidates> roundingCandidates(const Algorithm& algorithm, const Problem& problem, Pass pass,
+                                           const Machine& machine) {
+  const std::optional<Reorders> rounding = roundingReorders(problem, pass);
+  if (!rounding || !machine.isa.bf16Dot) return {};
+  Problem rounded = coreProblem(problem, pass, *rounding);
+  rounded.math = MathMode::kStrict;  // other sums are of f32
+  std::vector<Candidates> out;
+  for (Candidates& candidates : algorithm.candidates(rounded, machine)) {
+    const PassTensors tensors = tensorsOf(pass);
+    bool widens = false;
+    for (std::size_t i = 0; i + 1 < tensors.count; ++i) {
+      const TensorId t = tensors.ids[i];
+      widens |= isReordered(candidates.reorders, t) && stagedType(rounded, t, candidates.reorders) != DType::kBf16;
+      if (isReordered(*rounding, t)) setReordered(candidates.reorders, t);
+    }
+    if (widens) continue;
+    candidates.reorders.toBf16 = true;
+    for (TilingPlan& plan : candidates.plans) plan.reorders = candidates.reorders;
+    out.push_back(std::move(candidates));
+  }
+  return out;
+}
+
 // Among plans that cost the same those win that leave a tensor as it is, then those that an algorithm names first, then those of the
 // algorithm that the table names first.
 std::vector<std::pair<const Algorithm*, Candidates>> inOrderOfPreference(const Problem& problem, Pass pass,
@@ -235,6 +259,8 @@ std::vector<std::pair<const Algorithm*, Candidates>> inOrderOfPreference(const P
       const bool reordersAll = plans.reorders == all;
       groups.push_back({reordersAll, reordersAll ? most++ : fewer++, algorithm, std::move(plans)});
     }
+    for (Candidates& plans : roundingCandidates(*algorithm, problem, pass, machine))
+      groups.push_back({true, most++, algorithm, std::move(plans)});
   }
   std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) {
     return std::pair(a.reordersAll, a.place) < std::pair(b.reordersAll, b.place);

@@ -40,8 +40,8 @@ struct PlanChoice {
 Result<PlanChoice> choosePlan(const Problem& problem, Pass pass, const Machine& machine, bool explain,
                               WeightsUse weights = WeightsUse::kEachRun, const std::string& algorithm = {});
 
-/// Core cycles of converting a tensor of the problem from or to f32 of the same size, on one core.
-double conversionCycles(const Problem& problem, TensorId t, const Machine& machine);
+/// Core cycles of converting a tensor of the problem from or to a copy whose elements have another type, on one core.
+double conversionCycles(const Problem& problem, TensorId t, DType copied, const Machine& machine);
 
 /// What the cost model expects of a legal plan.
 PlanCost planCost(const Problem& problem, const TilingPlan& plan, const Machine& machine);

@@ -4,6 +4,8 @@
 // Leaves the conversions around it to algorithms/transforms/reorder.
 #pragma once
 
+#include <optional>
+
 #include "algorithms/kit/conv_view.h"
 #include "algorithms/kit/weight_order.h"
 #include "cubejit/plan.h"
@@ -78,7 +80,7 @@ inline TensorFormat coreFormat(const Problem& p, TensorId t) {
   TensorFormat f;
   f.layout = isActivation(t) ? Layout::kNdhwc : Layout::kNcdhw;
   const bool keepsType = isActivation(t) && given.strided() && byteSize(given.dtype) == 2;
-  if (keepsType && p.math != MathMode::kRelaxed) f.dtype = given.dtype;
+  if (keepsType && p.math == MathMode::kStrict) f.dtype = given.dtype;
   return f;
 }
 
@@ -154,10 +156,26 @@ inline bool weightsFoldInPlace(const Problem& p) {
   return foldedChannels(p) == 1 && !formatOf(p, TensorId::kW).strided() && hasOrder(p, TensorId::kW);
 }
 
-/// The type of a staged tensor: that of coreFormat, but pairs of bf16 that are folded stay what they are.
+/// The type of a staged tensor: that of coreFormat, but pairs of bf16 that are folded stay what they are, and operands become such pairs
+/// where they are rounded.
 inline DType stagedType(const Problem& p, TensorId t, const Reorders& reorders) {
-  const bool pairs = reorders.spaceToDepth && !isResult(t) && formatOf(p, t).dtype == DType::kBf16;
-  return pairs ? DType::kBf16 : coreFormat(p, t).dtype;
+  if (isResult(t)) return coreFormat(p, t).dtype;
+  const bool pairs = reorders.spaceToDepth && formatOf(p, t).dtype == DType::kBf16;
+  return pairs || reorders.toBf16 ? DType::kBf16 : coreFormat(p, t).dtype;
+}
+
+/// Reorders that round operands of f32 to bf16, if math allows it and nothing else is multiplied with them.
+inline std::optional<Reorders> roundingReorders(const Problem& p, Pass pass) {
+  if (p.math != MathMode::kBf16 || pass == Pass::kDb) return std::nullopt;
+  Reorders reorders;
+  const PassTensors tensors = tensorsOf(pass);
+  for (std::size_t i = 0; i + 1 < tensors.count; ++i) {
+    const DType type = formatOf(p, tensors.ids[i]).dtype;
+    if (type != DType::kF32 && type != DType::kBf16) return std::nullopt;
+    if (type == DType::kF32) setReordered(reorders, tensors.ids[i]);
+  }
+  reorders.toBf16 = reorders.any();
+  return reorders.toBf16 ? std::optional(reorders) : std::nullopt;
 }
 
 /// The problem with every staged tensor as the lowering gets it.

@@ -18,7 +18,7 @@ struct WinogradData {
   using Plan = WinogradDataPlan;
   static constexpr const char* kPurpose = "kernels of 2 to 5 taps, stride 1, if math may be relaxed";
   static std::vector<CandidatesOf<Plan>> candidates(const Problem& asked, const Machine& machine) {
-    if (asked.math != MathMode::kRelaxed) return {};
+    if (asked.math == MathMode::kStrict) return {};
     const Reorders reorders = reordersFor(Plan::kPass, [&](TensorId t) { return winogradTakes(asked, t); });
     return {{reorders, winogradDataCandidates(coreProblem(asked, Plan::kPass, reorders), machine)}};
   }
@@ -38,7 +38,7 @@ struct WinogradWeights {
   using Plan = WinogradWeightsPlan;
   static constexpr const char* kPurpose = "kernels of 2 to 5 taps, stride 1, if math may be relaxed";
   static std::vector<CandidatesOf<Plan>> candidates(const Problem& asked, const Machine& machine) {
-    if (asked.math != MathMode::kRelaxed) return {};
+    if (asked.math == MathMode::kStrict) return {};
     const Reorders reorders = reordersFor(Plan::kPass, [&](TensorId t) { return winogradTakes(asked, t); });
     return {{reorders, winogradWeightCandidates(coreProblem(asked, Plan::kPass, reorders), machine)}};
   }

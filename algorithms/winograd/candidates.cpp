@@ -19,7 +19,7 @@ std::vector<std::int64_t> tilesOf(std::int64_t taps) {
 }
 
 bool applies(const Problem& problem, const ConvView& v) {
-  bool fits = problem.math == MathMode::kRelaxed && v.taps() > 1 && v.big.bytes > 0 && v.small.bytes > 0;
+  bool fits = problem.math != MathMode::kStrict && v.taps() > 1 && v.big.bytes > 0 && v.small.bytes > 0;
   for (int a = 0; a < 3; ++a) {
     fits = fits && v.stride[a] == 1 && (v.kernel[a] == 1 || v.dilation[a] == 1);
     fits = fits && (v.kernel[a] > 1 || (v.pad[a] == 0 && v.big.extent[a] == v.small.extent[a]));

@@ -33,7 +33,7 @@ void axisRules(const WinogradShape& s, int a, std::vector<std::string>& broken) 
 
 // What the problem breaks, whatever the plan.
 void problemRules(const Problem& problem, const WinogradShape& s, std::vector<std::string>& broken) {
-  if (problem.math != MathMode::kRelaxed) {
+  if (problem.math == MathMode::kStrict) {
     broken.emplace_back(
         "winograd needs math = relaxed: its sums are of other products and have errors of their own; allow that "
         "(--math relaxed), or take another algorithm");

@@ -25,17 +25,19 @@ enum class WeightsUse : std::uint8_t {
 };
 
 /// Tensors converted as a whole into (or, the result, out of) f32 in the workspace, because the algorithm does not take them as they
-/// lie. Activations become channels-last, weights plain; coreProblem() is what is left to solve.
+/// lie; or operands into bf16. Activations become channels-last, weights plain; coreProblem() is what is left to solve.
 struct Reorders {
   bool dy = false, x = false, w = false, result = false;
   /// dX, y of kernels as wide as their stride: the larger tensor is seen as a column for each window, of kernel.w times its channels. Needs
   /// `w`: taps along W become channels there. See foldable().
   bool spaceToDepth = false;
+  /// Operands of f32 are converted to bf16, all of them, which MathMode::kBf16 allows. See roundingReorders().
+  bool toBf16 = false;
   bool any() const { return dy || x || w || result || spaceToDepth; }
   friend bool operator==(const Reorders& a, const Reorders& b) {
-    return a.dy == b.dy && a.x == b.x && a.w == b.w && a.result == b.result && a.spaceToDepth == b.spaceToDepth;
+    return a.dy == b.dy && a.x == b.x && a.w == b.w && a.result == b.result && a.spaceToDepth == b.spaceToDepth &&
+           a.toBf16 == b.toBf16;
   }
-  friend bool operator!=(const Reorders& a, const Reorders& b) { return !(a == b); }
 };
 
 /// One way to compute one pass, on the host or on an NPU.
@@ -91,6 +93,7 @@ void describePlan(P& p, Visitor&& v) {
     if (data) v("reorder_w", p.reorders.w);
     v("reorder_result", p.reorders.result);
     if (data) v("space_to_depth", p.reorders.spaceToDepth);
+    if (p.pass != Pass::kDb) v("reorder_to_bf16", p.reorders.toBf16);
   }
   std::visit([&](auto& plan) { std::decay_t<decltype(plan)>::describe(plan, v); }, p.algorithm);
 }

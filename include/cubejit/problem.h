@@ -24,13 +24,16 @@ constexpr const char* toString(Pass g) {
 /// In the order in which they are planned, told and run.
 inline constexpr std::array<Pass, 4> kPasses{Pass::kY, Pass::kDx, Pass::kDw, Pass::kDb};
 
-/// Which sums a pass may be computed by. Every plan is deterministic; this is about what it computes.
+/// Which sums a pass may be computed by. Every plan is deterministic; this is about what it computes. Each mode allows what those before it do.
 enum class MathMode : std::uint8_t {
-  kStrict,  ///< the products of the definition, each once, added in f32
-  kRelaxed  ///< other products with the same sum in exact arithmetic are allowed too: Winograd's minimal filtering
+  kStrict,   ///< the products of the definition, each once, added in f32
+  kRelaxed,  ///< other products with the same sum in exact arithmetic are allowed too: Winograd's minimal filtering
+  kBf16  ///< f32 operands of y, dx and dw may be rounded to bf16, once; sums stay f32: at most 2^-7 of each product is lost
 };
-constexpr MathMode kAllMathModes[] = {MathMode::kStrict, MathMode::kRelaxed};
-constexpr const char* toString(MathMode m) { return m == MathMode::kStrict ? "strict" : "relaxed"; }
+constexpr MathMode kAllMathModes[] = {MathMode::kStrict, MathMode::kRelaxed, MathMode::kBf16};
+constexpr const char* toString(MathMode m) {
+  return m == MathMode::kStrict ? "strict" : m == MathMode::kRelaxed ? "relaxed" : "bf16";
+}
 
 /// Depth, height, width: extents, strides, dilations or paddings. 1D and 2D problems set d (and h) to 1 (paddings to 0).
 struct Dhw {

@@ -3,6 +3,9 @@
 // Decides which memory is fit for a result, and the order of what a call does.
 #include "python/core/call.h"
 
+#include <algorithm>
+
+#include "cubejit/options.h"
 #include "cubejit/words.h"
 #include "python/core/failure.h"
 #include "python/core/layer.h"
@@ -14,8 +17,8 @@ namespace py = pybind11;
 namespace {
 
 DType mathType(DType type, const std::string& math) {
-  if (math == "strict" || math == "relaxed" || type != DType::kF32) return type;
-  return math == "hf32" ? DType::kHf32 : DType::kHf32Low;
+  if (type != DType::kF32) return type;
+  return math == "hf32" ? DType::kHf32 : math == "hf32_low" ? DType::kHf32Low : type;
 }
 
 Layout layoutOf(Density density) { return density == Density::kChannelsLast ? Layout::kNdhwc : Layout::kNcdhw; }
@@ -25,9 +28,9 @@ std::size_t at(TensorId t) { return static_cast<std::size_t>(t); }
 }  // namespace
 
 void requireMath(const std::string& math) {
-  if (math != "strict" && math != "hf32" && math != "hf32_low" && math != "relaxed")
-    throw Failure(
-        invalidInput("unknown math '" + math + "'" + wordsInstead(math, {"strict", "hf32", "hf32_low", "relaxed"})));
+  const std::vector<std::string> known{"strict", "relaxed", "bf16", "hf32", "hf32_low"};
+  if (std::find(known.begin(), known.end(), math) == known.end())
+    throw Failure(invalidInput("unknown math '" + math + "'" + wordsInstead(math, known)));
 }
 
 Pass passOf(const std::string& name) { return valueOf(parsePass(name)); }
@@ -50,7 +53,7 @@ void Call::describe(const std::string& asked, const std::optional<Shape>& dy, co
   problem = problemOf(views[1].shape, views[2].shape, dy, arguments);
   problem.dtype = views[1].dtype;
   problem.layout = Layout::kNcdhw;
-  if (math == "relaxed") problem.math = MathMode::kRelaxed;
+  if (const auto mode = parseMathMode(math); mode.ok()) problem.math = *mode;  // the others are types
 }
 
 void Call::finish(const py::object& b, const py::object& z, const std::string& activation) {

@@ -45,7 +45,8 @@ def conv_backward(dy, x, w, stride=1, padding=0, dilation=1, transposed=False, o
 
     activation: what conv() was given; gradients are then those of its sums, from dy of the activation's result y, which must lie as dy does.
     math: "strict" computes the products of the definition, each once. "relaxed" allows Winograd's filtering: several times as fast for dense
-    3-tap kernels, errors of about 1e-6 in norm. "hf32" or "hf32_low" round float32 operands to 11 or 10 bits as Ascend parts do. Sums are float32.
+    3-tap kernels, errors of about 1e-6 in norm. "bf16" allows that float32 operands are rounded to bfloat16, too, which CPUs with its dot product
+    multiply twice as fast: errors of about 2e-3 in norm. "hf32" or "hf32_low" round float32 operands to 11 or 10 bits as Ascend parts do. Sums are float32.
     out: (dx, dw, db) to be written, None where memory is to be made; dense, of any of the three types.
     threads: of this call; 0 is the session's number. Results have the same bits with any.
     Raises InvalidProblem with every violated rule, TypeError for objects that are no such arrays.

@@ -25,9 +25,13 @@ Math permittedMath() {
   const at::Context& context = at::globalContext();
 #if TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 9
   const auto said = context.float32Precision(at::Float32Backend::MKLDNN, at::Float32Op::CONV);
-  if (said != at::Float32Precision::NONE) return said == at::Float32Precision::IEEE ? kStrict : kRelaxed;
+  if (said != at::Float32Precision::NONE)
+    return said == at::Float32Precision::IEEE ? kStrict : said == at::Float32Precision::BF16 ? kBf16 : kRelaxed;
 #endif
-  return context.float32MatmulPrecision() == at::Float32MatmulPrecision::HIGHEST ? kStrict : kRelaxed;
+  const auto products = context.float32MatmulPrecision();
+  return products == at::Float32MatmulPrecision::HIGHEST  ? kStrict
+         : products == at::Float32MatmulPrecision::MEDIUM ? kBf16
+                                                          : kRelaxed;
 }
 
 int how(const Rules& told, at::ScalarType type) {

@@ -26,7 +26,7 @@ using Gradients = std::tuple<Tensor, Tensor, Tensor>;
 using Mask = std::array<bool, 3>;
 
 enum Choice : std::uint8_t { kMeasure, kOurs, kReproducible };
-enum Math : std::uint8_t { kPermitted, kStrict, kRelaxed };
+enum Math : std::uint8_t { kPermitted, kStrict, kRelaxed, kBf16 };
 
 /// What the user said, and whether no call is to go by the table.
 struct Rules {

@@ -125,7 +125,7 @@ Problem problemOf(const Call& call, const Geometry& g, Math math, PassMask& mask
   problem.dtype = typeOf(call.x);
   problem.layout = Layout::kNcdhw;
   problem.postOps = call.postOps;
-  if (math == kRelaxed) problem.math = MathMode::kRelaxed;
+  problem.math = math == kBf16 ? MathMode::kBf16 : math == kRelaxed ? MathMode::kRelaxed : MathMode::kStrict;
   const auto describe = [&](TensorId id, const Tensor& t) {
     problem.formats[static_cast<std::size_t>(id)] = formatOf(t);
   };

@@ -130,7 +130,10 @@ Result<Problem> problemOf(const cubejit_problem* asked) {
     CUBEJIT_TRY(post, parsePostOps(given->post_ops));
     p.postOps = post;
   }
-  p.math = given->relaxed_math != 0 ? MathMode::kRelaxed : MathMode::kStrict;
+  if (given->math < 0 || given->math >= std::ssize(kAllMathModes))
+    return invalidInput("problem: math = " + std::to_string(given->math) +
+                        " must be CUBEJIT_MATH_STRICT (0), _RELAXED (1) or _BF16 (2)");
+  p.math = kAllMathModes[given->math];
   for (const TensorId t : kTensorIds) {
     const cubejit_format& format = t == TensorId::kY ? given->y_format : given->formats[static_cast<std::size_t>(t)];
     if (format.given == 0) continue;

@@ -88,10 +88,15 @@ class CallPlanner {
 
   void tryConverting(TensorId t, Trial& best) const {
     Trial trial = best;
-    trial.call.problem.formats[static_cast<std::size_t>(t)] = coreFormat(request_.problem, t);
+    TensorFormat copy = coreFormat(request_.problem, t);
+    // Rounded for products, which db does not have.
+    const auto rounds = [&](const TilingPlan& plan) { return reads(plan.pass, t) && plan.reorders.toBf16; };
+    const bool reduces = t == TensorId::kDy && request_.passes.db;
+    if (!reduces && std::any_of(best.call.plans.begin(), best.call.plans.end(), rounds)) copy.dtype = DType::kBf16;
+    trial.call.problem.formats[static_cast<std::size_t>(t)] = copy;
     trial.call.converted.push_back(t);
     if (!plan(trial, [&](Pass g) { return reads(g, t); }).ok()) return;
-    trial.call.predictedCycles += conversionCycles(request_.problem, t, machine_) / machine_.cores;
+    trial.call.predictedCycles += conversionCycles(request_.problem, t, copy.dtype, machine_) / machine_.cores;
     if (trial.call.predictedCycles >= best.call.predictedCycles) return;
     if (options_.memLimit > 0) {  // conversions need panels, too
       trial.call.interleaving = apart(trial.call.plans);

@@ -55,8 +55,20 @@ double summandsOf(const Problem& p) {
 // Half a unit in the last place of a result of this type, relative to its value; f32 rounding is part of the sum's own bound.
 double resultUnit(DType type) { return type == DType::kBf16 ? 0x1p-8 : type == DType::kF16 ? 0x1p-11 : 0; }
 
-// First element that differs more than it may, or that nobody wrote; empty if there is none.
-std::string compare(const ComparedResult& side, bool rounds, double summands) {
+// Sums of other products than the definition's err by what is near, not by their own summands: judged by norms. The first is
+// what benchdnn allows f32 Winograd; the second keeps single elements from hiding in it.
+constexpr double kRelaxedNorm = 2e-5, kRelaxedElement = 2e-4;
+// Of a product whose two operands were rounded to bf16, relative to it.
+constexpr double kRoundedProduct = 0x1.01p-7;
+
+double largestOf(const ComparedResult& side) {
+  double largest = 0;
+  for (const SampledElement& want : side.want) largest = std::max(largest, std::fabs(want.value));
+  return largest;
+}
+
+// First element that differs more than it may, or that nobody wrote; empty if there is none. Operands may have been rounded by math bf16.
+std::string compare(const ComparedResult& side, bool rounds, double summands, MathMode math) {
   const char* name = toString(side.tensor);
   const std::vector<float>& got = side.got.plain;
   for (std::size_t i = 0; i < got.size(); ++i) {
@@ -68,11 +80,14 @@ std::string compare(const ComparedResult& side, bool rounds, double summands) {
            " of memory is not zero";
   std::size_t wrong = 0;
   const SampledElement* first = nullptr;
+  const bool roundsOperands = math == MathMode::kBf16;
+  const double relaxed = roundsOperands ? kRelaxedElement * largestOf(side) : 0;
+  rounds |= roundsOperands;
   for (const SampledElement& want : side.want) {
     // An exact sum is rounded once.
     const double wanted = rounds ? want.value : roundedTo(side.type, static_cast<float>(want.value));
-    const double allowed = rounds ? summands * std::ldexp(1.0, -24) * want.bound +
-                                        resultUnit(side.type) * std::fabs(want.value) +
+    const double products = summands * std::ldexp(1.0, -24) + (roundsOperands ? kRoundedProduct : 0);
+    const double allowed = rounds ? products * want.bound + relaxed + resultUnit(side.type) * std::fabs(want.value) +
                                         1e-7 * (side.type == DType::kF16 ? 1 : 0) + 1e-30
                                   : 0.0;
     const double is = got[want.index];
@@ -85,26 +100,21 @@ std::string compare(const ComparedResult& side, bool rounds, double summands) {
          std::to_string(got[first->index]) + " want " + std::to_string(first->value);
 }
 
-// Sums of other products than the definition's err by what is near, not by their own summands: judged by norms. The first is
-// what benchdnn allows f32 Winograd; the second keeps single elements from hiding in it.
-constexpr double kRelaxedNorm = 2e-5, kRelaxedElement = 2e-4;
-
 // How far what was computed is from what it should be, relative to its result: L2 norm, and largest element.
 struct RelativeError {
   double norm = 0, element = 0;
 };
 
 RelativeError distanceOf(const ComparedResult& side) {
-  double error = 0, norm = 0, largest = 0, worst = 0;
+  double error = 0, norm = 0, worst = 0;
   for (const SampledElement& want : side.want) {
     const double difference = side.got.plain[want.index] - want.value;
     error += difference * difference;
     norm += want.value * want.value;
-    largest = std::max(largest, std::fabs(want.value));
     worst = std::max(worst, std::isnan(difference) ? HUGE_VAL : std::fabs(difference));
   }
   if (worst == 0) return {};
-  return {std::sqrt(error / std::max(norm, 1e-300)), worst / std::max(largest, 1e-300)};
+  return {std::sqrt(error / std::max(norm, 1e-300)), worst / std::max(largestOf(side), 1e-300)};
 }
 
 std::string compareNorms(const ComparedResult& side, const RelativeError& distance) {
@@ -374,13 +384,13 @@ VerifyOutcome verifyRuns(const VerifyRequest& request, const PassRun& runPasses)
                 std::string(toString(resultOf(kNumbered[i]))) + ": bytes before its memory were written"};
       const ComparedResult side{resultOf(kNumbered[i]), formatOf(p, resultOf(kNumbered[i])).dtype, want[i],
                                 decodeTensor(p, resultOf(kNumbered[i]), memory)};
-      const bool relaxed = p.math == MathMode::kRelaxed && kNumbered[i] != Pass::kDb;
+      const MathMode math = kNumbered[i] == Pass::kDb ? MathMode::kStrict : p.math;
       const RelativeError distance = distanceOf(side);
       passed.relativeError = std::max(passed.relativeError, distance.norm);
       const std::string difference =
-          relaxed && side.got.dirtyPadding < 0
+          math == MathMode::kRelaxed && side.got.dirtyPadding < 0
               ? compareNorms(side, distance)
-              : compare(side, request.reals || (kNumbered[i] != Pass::kY && !wholeQuarters), summands);
+              : compare(side, request.reals || (kNumbered[i] != Pass::kY && !wholeQuarters), summands, math);
       if (!difference.empty()) return {Verdict::kFailed, difference + " (" + std::to_string(threads) + " threads)"};
       if (run > 0 && std::memcmp(memory, before[i].data(), bytesOf[i]) != 0) {
         return {Verdict::kFailed, std::string(toString(resultOf(kNumbered[i]))) + " differs in bits between " +

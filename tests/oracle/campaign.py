@@ -69,8 +69,8 @@ class Campaign:
         """(the kind of data that can be judged, whether a refusal is allowed, whether a cube's NaNs are)"""
         text = str(options)
         chip = "machine" in text or "--soc" in text
-        relaxed, hf32 = "relaxed" in text, "hf32" in text
-        if relaxed and kind != "whole":
+        loose, hf32 = "relaxed" in text or options.get("math") in judge.LOOSE, "hf32" in text
+        if loose and kind != "whole":
             kind = "normal"
         if kind in data.TINY and (hf32 or "avx512_bf16" in text or (not chip and "avx512_bf16" in self.sessions.isas
                                                                     and "isa" not in text)):
@@ -131,7 +131,7 @@ class Campaign:
             if found[i] is None:
                 continue
             result, dtype = found[i]
-            if kind in data.ROUNDED or math == "relaxed":
+            if kind in data.ROUNDED or math in judge.LOOSE:
                 sizes = sizes or magnitudes(c, *read)
                 relative = 1e-5 if kind == "positive" and name != "dx" and dtype == "f32" and math == "strict" else None
                 wrong = judge.near(result, sums[i], sizes[i], terms(c)[i], dtype, math, relative)
@@ -148,7 +148,7 @@ class Campaign:
         rounds = kind not in data.ROUNDED
         sums = forward(c, x, w)
         wanted = post.finished(ops, sums, bias, addend, rounds, flush)
-        if rounds and math != "relaxed":
+        if rounds and math not in judge.LOOSE:
             return judge.exact(result, wanted, dtype, cube, flush)
         sizes = forward(c, *map(numpy.abs, (x, w)))
         if math == "relaxed":

@@ -15,13 +15,15 @@ What rounds beyond the largest number of a type is infinity. Post-ops are in flo
 HF32 rounds operands first: to 11 or 10 bits, each product off by 2 h + h^2 of itself, h = 2^-12 or 2^-11; a chip rounds to
 the bits it has, whichever of the two is asked for.
 Relaxed math (Winograd) forms other products: neither bits nor NaNs are the definition's, and errors are judged by norms, as it
-promises: 2e-5 of the gradient's L2 norm and 2e-4 of its largest element, beside the rounding to the result's type."""
+promises: 2e-5 of the gradient's L2 norm and 2e-4 of its largest element, beside the rounding to the result's type. Math bf16 may do
+that and round operands as well, h = 2^-8: bounds are those of HF32, and 2e-4 of the largest element more."""
 
 import numpy
 
 from data import HALF_ULP, LEAST, MOST, decode, encode, flushed
 
-_HF32 = {"hf32": 2.0**-12, "hf32_low": 2.0**-11}
+_OPERANDS = {"hf32": 2.0**-12, "hf32_low": 2.0**-11, "bf16": 2.0**-8}  # by how much of itself each may be rounded
+LOOSE = ("relaxed", "bf16")  # math whose sums may be of other products
 
 
 def _gamma(n):
@@ -54,8 +56,10 @@ def near(result, sums, magnitudes, terms, dtype, math="strict", relative=None):
         if not (error <= 2e-4 * most).all() or not numpy.linalg.norm(error) <= 2e-5 * numpy.linalg.norm(sums):
             return f"relaxed: off by {numpy.linalg.norm(error):.3g} of {numpy.linalg.norm(sums):.3g} in norm, {error.max():.3g} at most"
         return None
-    h = _HF32.get(math, 0)
+    h = _OPERANDS.get(math, 0)
     of_sums = (_gamma(terms + 2) + 2 * h + h * h) * magnitudes
+    if math in LOOSE:
+        of_sums = of_sums + 2e-4 * numpy.abs(sums).max(initial=0)
     # The rounding is of the sum that was found, which may be larger than the exact one.
     bound = of_sums + HALF_ULP[dtype] * of_sums + rounding
     if relative is not None:

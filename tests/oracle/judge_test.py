@@ -77,6 +77,14 @@ class JudgeTest(unittest.TestCase):
         for wrong in (results[0] * (1 + 5e-5), results[0] + numpy.eye(6)[:5] * abs(sums[0]).max() * 1e-3, results[0] * numpy.nan):
             self.assertIsNotNone(judge.near(wrong, sums[0], sizes[0], 36, "f32", "relaxed"))
 
+    def test_operands_that_are_rounded_lose_no_more_than_that(self):
+        read, results = found("normal", "f32")
+        sums, sizes = gradients(LAYER, *read), magnitudes(LAYER, *read)
+        rounded = gradients(LAYER, *(data.decode(data.encode(a, "bf16"), "bf16") for a in read))
+        self.assertIsNone(judge.near(rounded[0], sums[0], sizes[0], 36, "f32", "bf16"))
+        self.assertIsNotNone(judge.near(rounded[0], sums[0], sizes[0], 36, "f32", "strict"))
+        self.assertIsNotNone(judge.near(rounded[0] + sizes[0] * 2.0**-6, sums[0], sizes[0], 36, "f32", "bf16"))
+
     def test_infinity_is_not_near(self):
         self.assertIsNotNone(judge.near(numpy.array([numpy.inf]), numpy.ones(1), numpy.ones(1), 1, "f16"))
 

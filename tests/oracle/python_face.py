@@ -28,7 +28,7 @@ class NotDense(Refused):
 
 
 MASKS = [mask for mask in itertools.product((True, False), repeat=3) if any(mask)]
-MATHS = ("strict", "relaxed", "hf32", "hf32_low")
+MATHS = ("strict", "relaxed", "bf16", "hf32", "hf32_low")
 RESULTS = ("made", "plain", "channels last", "unaligned", "of another type", "guarded", "view")
 
 

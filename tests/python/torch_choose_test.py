@@ -319,7 +319,7 @@ def math_of_a_call(dtype=torch.float32, **said):
 
 class Permissions(unittest.TestCase):
     def test_matrix_products(self):
-        for said, math in (("highest", "strict"), ("high", "relaxed"), ("medium", "relaxed")):
+        for said, math in (("highest", "strict"), ("high", "relaxed"), ("medium", "bf16")):
             with precision(matmul=said):
                 self.assertEqual(math_of_a_call(), math, said)
                 self.assertEqual(math_of_a_call(torch.bfloat16), "strict", said)
@@ -328,7 +328,7 @@ class Permissions(unittest.TestCase):
     @unittest.skipUnless(hasattr(torch.backends.mkldnn, "conv"), "PyTorch before 2.9")
     def test_convolutions(self):
         for conv, matmul, math in (("ieee", "highest", "strict"), ("ieee", "medium", "strict"), ("tf32", "highest", "relaxed"),
-                                   ("bf16", "highest", "relaxed"), ("none", "high", "relaxed"), ("none", "highest", "strict")):
+                                   ("bf16", "highest", "bf16"), ("none", "high", "relaxed"), ("none", "highest", "strict")):
             with precision(conv, matmul):
                 self.assertEqual(math_of_a_call(), math, (conv, matmul))
 

@@ -31,19 +31,19 @@ _precision_of = getattr(torch._C, "_get_fp32_precision_getter", None)  # of PyTo
 
 
 class Rules(NamedTuple):
-    """What enable() was told. choose: "measure", "ours" or "reproducible"; math: "strict", "relaxed", or None, what PyTorch's settings permit."""
+    """What enable() was told. choose: "measure", "ours" or "reproducible"; math: "strict", "relaxed", "bf16", or None, what PyTorch's settings permit."""
     choose: str
     math: Optional[str] = None
     cache_bytes: Optional[int] = None
 
 
 def permitted_math():
-    """"relaxed" where the user permits PyTorch to compute float32 with fewer bits: torch.backends.mkldnn.conv.fp32_precision (with what it
-    inherits from), or, where that says nothing, torch.set_float32_matmul_precision(). Both permit more than relaxed math takes."""
+    """What the user permits of float32: torch.backends.mkldnn.conv.fp32_precision (with what it inherits from), or, where that says nothing,
+    torch.set_float32_matmul_precision(). "tf32" and "high" permit more than relaxed math takes, "bf16" and "medium" what bf16 math does."""
     said = "none" if _precision_of is None else _precision_of("mkldnn", "conv")
     if said == "none":
-        return "strict" if torch.get_float32_matmul_precision() == "highest" else "relaxed"
-    return "strict" if said == "ieee" else "relaxed"
+        said = {"highest": "ieee", "high": "tf32", "medium": "bf16"}[torch.get_float32_matmul_precision()]
+    return {"ieee": "strict", "bf16": "bf16"}.get(said, "relaxed")
 
 
 def how(rules, dtype):

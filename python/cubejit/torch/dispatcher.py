@@ -128,8 +128,8 @@ def _rules_of(choose, math, reproducible, cache_bytes):
         raise ValueError("choose = 'measure' decides by the clock, and reproducible=True that nothing does; leave one of them out")
     if choose not in (None, "measure", "ours"):
         raise ValueError(f"choose = {choose!r} is not known; there are 'measure', 'ours'")
-    if math not in (None, "strict", "relaxed"):
-        raise ValueError(f"math = {math!r} is not known; there are 'strict', 'relaxed', and None for what PyTorch's settings permit")
+    if math not in (None, "strict", "relaxed", "bf16"):
+        raise ValueError(f"math = {math!r} is not known; there are 'strict', 'relaxed', 'bf16', and None for what PyTorch's settings permit")
     if cache_bytes is not None and not (isinstance(cache_bytes, int) and cache_bytes > 0):
         raise ValueError(f"cache_bytes = {cache_bytes!r} must be a whole number of bytes above 0, or None")
     return _choosing.Rules("reproducible" if reproducible else choose or "measure", math, cache_bytes)
@@ -141,9 +141,9 @@ def enable(choose=None, *, math=None, reproducible=False, cache_bytes=None):
     choose: "measure", what None means, stays for each shape with the faster one: PyTorch computes its first calls, and both take turns at the next
     ones if it comes back. Compiling and losing turns take at most 5 % of PyTorch's time in convolutions, beside a second once and half of what was
     saved. "ours" takes cubejit wherever it computes the type, from the first call of a shape, which compiles it.
-    math: "relaxed" allows Winograd's filtering (errors of about 1e-6 in norm), "strict" does not. None: float32 is relaxed where PyTorch's settings
-    permit fewer bits when a call is made: torch.backends.mkldnn.conv.fp32_precision is "tf32" or "bf16", or it says nothing and
-    torch.set_float32_matmul_precision() said "high" or "medium".
+    math: "relaxed" allows Winograd's filtering (errors of about 1e-6 in norm), "bf16" that float32 operands are rounded to bfloat16 as well (2e-3 in
+    norm), "strict" neither. None: what PyTorch's settings permit float32 when a call is made: torch.backends.mkldnn.conv.fp32_precision is "tf32"
+    (relaxed) or "bf16", or it says nothing and torch.set_float32_matmul_precision() said "high" (relaxed) or "medium" (bf16).
     reproducible: nothing is decided by the clock or by what was tuned: as "ours", with plans that do not depend on the process or its threads. A run
     that fails is then an error. torch.use_deterministic_algorithms(True) means the same for the calls that are made while it holds.
     cache_bytes: most bytes of layers that are kept, those used last; conv_post_ops' have as much again. None: 64 MiB with "measure", else 1 GiB.

@@ -11,7 +11,7 @@ import torch
 from cubejit.torch import layers as _layers
 
 _CHOICES = "measure", "ours", "reproducible"  # numbers of both are their places
-_MATHS = None, "strict", "relaxed"
+_MATHS = None, "strict", "relaxed", "bf16"
 _EVER = 1 << 62  # calls
 
 

@@ -60,7 +60,7 @@ TEST(CApi, RelaxedMathAllowsWinograd) {
     return std::string(report.plan);
   };
   EXPECT_EQ(lanes().find("algorithm=winograd"), std::string::npos);
-  problem.relaxed_math = 1;
+  problem.math = CUBEJIT_MATH_RELAXED;
   EXPECT_NE(lanes().find("algorithm=winograd"), std::string::npos) << lanes();
 }
 
