@@ -163,8 +163,15 @@ class Converter {
     transposes_ = source != line_ && source != dimensions() && longest(source) > 1;
     across_ = transposes_ ? source : dimensions();
     if (transposes_) return;
-    for (std::size_t i = 0; i < dimensions(); ++i) {  // the longest of the others makes the rows
-      if (i != line_ && (across_ == dimensions() || longest(i) > longest(across_))) across_ = i;
+    // Of the others that makes the rows which continues lines at both ends, else the longest.
+    const Dimension line = dimension(blocks_.front(), line_);
+    const auto rank = [&](std::size_t i) {
+      const Dimension d = dimension(blocks_.front(), i);
+      const bool continues = line.fromStep == 1 && line.toStep == 1 && d.fromStep == line.length && d.toStep == line.length;
+      return std::pair(continues && longest(i) > 1, longest(i));
+    };
+    for (std::size_t i = 0; i < dimensions(); ++i) {
+      if (i != line_ && (across_ == dimensions() || rank(i) > rank(across_))) across_ = i;
     }
   }
 
@@ -212,7 +219,16 @@ class Converter {
     if (collectedPitch_ > 0) move.prefetchAhead = kPagesAhead;
     if (column) return turned(move);
     stream(move);
+    joinRows(move);
     return move;
+  }
+
+  // Rows that follow each other at both ends are one, whose vectors have no tails between them. An epilogue goes by rows or columns.
+  void joinRows(Copy& copy) const {
+    const auto joined = [&](std::int64_t pitch, Element element) { return pitch == copy.cols * elementBytes(element); };
+    if (finishes() || copy.padCols > 0 || !joined(copy.srcPitch, copy.from) || !joined(copy.dstPitch, copy.to)) return;
+    copy.cols *= std::exchange(copy.rows, 1);
+    copy.prefetchAhead = 0;
   }
 
   // The innermost of the loops around the matrices; dimensions() if there is none.

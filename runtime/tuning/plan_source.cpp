@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include <cstdio>
 #include <ctime>
 
 #include "runtime/host/threads.h"
@@ -170,10 +171,10 @@ SourcedPlan findTuned(const Sought& sought, Pass pass) {
   out.plan = found->plan;
   out.plan = completed(problem, *out.plan, machine);
   out.source = PlanSource::kRecord;
-  std::string gain = std::to_string(1 / found->relative);
-  gain.resize(gain.find('.') + 3);
-  addNote(out.note,
-          (modelled ? "modelled at " : "measured ") + gain + "x the speed of the model's choice, run " + found->run);
+  char gain[32];
+  std::snprintf(gain, sizeof gain, "%.2fx", 1 / found->relative);  // as tune, db and reports round it
+  addNote(out.note, std::string(modelled ? "modelled at " : "measured ") + gain +
+                        " the speed of the model's choice, run " + found->run);
   return out;
 }
 

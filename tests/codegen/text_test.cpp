@@ -10,8 +10,10 @@ namespace cubejit {
 namespace {
 
 TEST(Text, NamesReadBack) {
-  for (const std::string& name : {std::string("a_1.b"), std::string(), std::string("two words"),
-                                  std::string("\"\\\n\0\xff", 5), std::string("1x"), std::string(" a")}) {
+  std::string everyByte;
+  for (int byte = 0; byte < 256; ++byte) everyByte += static_cast<char>(byte);
+  for (const std::string& name : {std::string("a_1.b"), std::string(), std::string("two words"), everyByte,
+                                  std::string("1x"), std::string(" a")}) {
     const std::string text = nameText(name) + " 7";
     TextReader in(text, Stage::kTile, TextReader::Semicolon::kComment);
     EXPECT_EQ(in.name("a name"), name) << text;

@@ -22,7 +22,7 @@
 #include "runtime/tuning/store.h"
 #include "tests/support/command.h"
 #include "tests/support/plan_fields.h"
-#include "tests/support/tuning_cases.h"
+#include "tests/support/tune_command.h"
 
 namespace cubejit {
 namespace {
@@ -34,50 +34,7 @@ using ::testing::HasSubstr;
 
 const char* const kProblem = "--input 2,16,10,10 --weight 32,16,3,3 --padding 1 --passes dx";
 
-class Tune : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (runnableIsas().empty()) GTEST_SKIP() << "nothing runs here";
-  }
-  std::string line(const std::string& arguments) const {
-    return "cd " + folder_.file("") + " && env CUBEJIT_DB=tune.db CUBEJIT_SYSTEM_DB= CUBEJIT_TUNE=use " + prefix_ +
-           " timeout 120 " + CUBEJIT_CLI + " " + arguments;
-  }
-  Outcome run(const std::string& arguments) const {
-    return outcomeOf(line(arguments) + " >out.txt 2>err.txt </dev/null", folder_.file("out.txt"),
-                     folder_.file("err.txt"));
-  }
-  std::vector<TuneRecord> records(const std::string& name = "tune.db") const {
-    const auto store = TuningStore::open(folder_.file(name), StoreAccess::kRead, nullptr);
-    return store.ok() ? store.value()->all().value() : std::vector<TuneRecord>{};
-  }
-  void writeSuite(int problems) const {
-    std::ofstream suite(folder_.file("suite.jsonl"));
-    for (int i = 1; i <= problems; ++i) {
-      suite << R"({"name":"p)" << i << R"(","rank":1,"n":2,"ci":16,"co":)" << 8 * i
-            << R"(,"input":[1,1,40],"output":[1,1,40],"kernel":[1,1,3],"pad":[0,0,0,0,1,1]})"
-            << "\n";
-    }
-  }
-  // Starts the command, ends it by a signal after a while, and returns its exit code (or 1000 + signal).
-  int interrupted(const std::string& arguments, int signal, int afterMs) const {
-    const pid_t pid = fork();
-    if (pid == 0) {
-      const std::string text = "exec env CUBEJIT_DB=tune.db CUBEJIT_SYSTEM_DB= " + std::string(CUBEJIT_CLI) + " " +
-                               arguments + " >out.txt 2>err.txt </dev/null";
-      if (chdir(folder_.file("").c_str()) != 0) _exit(9);
-      execl("/bin/sh", "sh", "-c", text.c_str(), nullptr);
-      _exit(9);
-    }
-    usleep(static_cast<useconds_t>(afterMs) * 1000);
-    kill(pid, signal);
-    int status = 0;
-    waitpid(pid, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
-  }
-  ScratchFolder folder_{"tune_" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name())};
-  std::string prefix_;
-};
+class Tune : public TuneCommand {};
 
 TEST_F(Tune, RecordsAreUsedByLaterRuns) {
   const Outcome tuned = run(std::string("tune ") + kProblem + " --trials 12 --json --progress json");
@@ -455,37 +412,6 @@ TEST_F(Tune, PinsFixPlans) {
   const Outcome after = run(std::string("plan ") + kProblem + " --pin pins.jsonl --json");
   EXPECT_EQ(Json::parse(after.out)["source"], "pin");
   EXPECT_EQ(Json::parse(after.out)["plan"], Json::parse(before.out)["plan"]);
-}
-
-// Three ranks share a suite; one is killed. With recovery the others finish all of it, and nothing committed is lost.
-TEST_F(Tune, RanksShareASuiteAndSurviveOne) {
-  if (std::system("mpirun --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "mpirun is not installed";
-  if (run("tune --mpi --input 1,1,1 --weight 1,1,1 --trials 1").err.find("built without MPI") != std::string::npos)
-    GTEST_SKIP() << "built without MPI";
-  std::filesystem::remove(folder_.file("tune.db"));
-  writeSuite(6);
-  // Rank 2 dies as soon as all three have committed something.
-  std::ofstream(folder_.file("victim.sh"))
-      << "#!/bin/sh\nif [ \"$OMPI_COMM_WORLD_RANK\" = 2 ]; then\n  (until [ \"$(" << CUBEJIT_CLI
-      << " db export --db tune.db --jsonl 2>/dev/null | grep -o '\"run\":\"[^\"]*\"' | sort -u | wc -l)\" -ge 3 ]; "
-         "do sleep 0.05; done; kill -KILL $$) &\nfi\nexec \"$@\"\n";
-  const std::string mpirun =
-      "cd " + folder_.file("") +
-      " && env CUBEJIT_DB=tune.db CUBEJIT_SYSTEM_DB= OMPI_ALLOW_RUN_AS_ROOT=1"
-      " OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout 100 mpirun --oversubscribe --enable-recovery -n 3 ";
-  const std::string share =
-      std::string(CUBEJIT_CLI) + " tune --mpi --suite suite.jsonl --passes dx,dw --trials 120 --progress plain";
-  const int status = std::system((mpirun + "sh victim.sh " + share + " >out.txt 2>err.txt </dev/null").c_str());
-  static_cast<void>(status);  // mpirun's code is that of the rank that was killed
-  EXPECT_THAT(slurp(folder_.file("err.txt")), HasSubstr("rank 2 died"));
-  std::map<std::string, int> keys, runs;
-  for (const TuneRecord& r : records()) {
-    ++keys[r.key.problem.name + toString(r.key.pass)];
-    ++runs[r.run];
-  }
-  EXPECT_EQ(keys.size(), 12U) << slurp(folder_.file("err.txt"));
-  EXPECT_EQ(runs.size(), 3U);
-  EXPECT_EQ(run("db verify").code, 0);
 }
 
 }  // namespace

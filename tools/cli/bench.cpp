@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what `bench` measures: median and minimum over repeated runs of each problem and pass, or of all passes in one
+// Decides what `bench` measures: median, best and spread of the same repeated runs of each problem and pass, or of all passes in one
 // call, by the wall and by the processors, against the FMA peak measured in the same run on the same threads.
 #include <fmt/core.h>
 #include <time.h>
@@ -22,6 +22,7 @@
 #include "runtime/text/json_value.h"
 #include "runtime/text/problem_text.h"
 #include "runtime/tuning/measure.h"
+#include "runtime/tuning/race.h"
 #include "runtime/verify/reference_conv.h"
 
 namespace cubejit::cli {
@@ -143,9 +144,9 @@ int bench(const RequestFlags& flags, const Sampling& sampling, const std::string
   const std::vector<Measurement> measurements = measurementsOf(request->passes, sampling.together);
   Progress progress("bench", static_cast<std::int64_t>(request->problems.size() * measurements.size()));
   if (!flags.json)
-    fmt::print("{:<32} {:<8} {:>10} {:>9} {:>6} {:>10} {:>8}  peak {:.1f} GFLOP/s on {} threads, {}, {}\n", "problem",
-               "", "ms", "GFLOP/s", "peak%", "workspace", "gen us", *peak, threads, toString(isa),
-               layoutText(request->problems.front()));
+    fmt::print("{:<32} {:<8} {:>10} {:>10} {:>7} {:>9} {:>6} {:>10} {:>8}  peak {:.1f} GFLOP/s on {} threads, {}, {}\n",
+               "problem", "", "median ms", "best ms", "spread%", "GFLOP/s", "peak%", "workspace", "gen us", *peak, threads,
+               toString(isa), layoutText(request->problems.front()));
   std::map<std::string, std::pair<double, int>> logSum;
   std::int64_t done = 0;
   int code = 0;
@@ -160,6 +161,8 @@ int bench(const RequestFlags& flags, const Sampling& sampling, const std::string
       }
       if (measured->samplesNs.empty()) continue;
       const std::int64_t median = measured->samplesNs[measured->samplesNs.size() / 2];
+      const double spread = spreadOf(measured->samplesNs);
+      const bool restless = disturbed(measured->samplesNs, 0, RaceRules{});
       const double flops = what.flops(p), gflops = flops / static_cast<double>(std::max<std::int64_t>(1, median));
       const bool multiplies =
           what.mask.dx || what.mask.dw || what.mask.y;  // db only adds: the multiplications' peak is no measure of it
@@ -180,6 +183,8 @@ int bench(const RequestFlags& flags, const Sampling& sampling, const std::string
                  {"threads", threads},
                  {"ns_median", median},
                  {"ns_min", measured->samplesNs.front()},
+                 {"spread", spread},
+                 {"disturbed", restless},
                  {"cpu_ns_median", measured->cpuNs[measured->cpuNs.size() / 2]},
                  {"samples", measured->samplesNs.size()},
                  {"flops", flops},
@@ -201,10 +206,11 @@ int bench(const RequestFlags& flags, const Sampling& sampling, const std::string
         if (sampling.breakdown) out["breakdown"] = breakdownJson(breakdown);
         fmt::print("{}", jsonLine(out));
       } else {
-        fmt::print("{:<32} {:<8} {:>10.3f} {:>9.1f} {:>6} {:>9}K {:>8.0f}\n", p.name.substr(0, 32), what.name,
-                   static_cast<double>(median) * 1e-6, gflops,
-                   multiplies ? fmt::format("{:.1f}", 100 * gflops / *peak) : "-", measured->workspaceBytes / 1024,
-                   static_cast<double>(measured->times.generateNs) * 1e-3);
+        fmt::print("{:<32} {:<8} {:>10.3f} {:>10.3f} {:>7.1f} {:>9.1f} {:>6} {:>9}K {:>8.0f}{}\n", p.name.substr(0, 32),
+                   what.name, static_cast<double>(median) * 1e-6, static_cast<double>(measured->samplesNs.front()) * 1e-6,
+                   100 * spread, gflops, multiplies ? fmt::format("{:.1f}", 100 * gflops / *peak) : "-",
+                   measured->workspaceBytes / 1024, static_cast<double>(measured->times.generateNs) * 1e-3,
+                   restless ? kDisturbed : "");
         if (sampling.breakdown) printBreakdown(breakdown);
       }
       std::fflush(stdout);

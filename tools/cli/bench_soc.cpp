@@ -15,6 +15,7 @@
 #include "runtime/text/json_problem.h"
 #include "runtime/text/json_value.h"
 #include "runtime/tuning/measure.h"
+#include "runtime/tuning/race.h"
 #include "runtime/verify/reference_conv.h"
 
 namespace cubejit::cli {
@@ -66,8 +67,9 @@ int benchSoc(const RequestFlags& flags, const Request& request, double minSecond
   const std::vector<Pass> passes = passesOf(request.passes);
   Progress progress("bench", static_cast<std::int64_t>(request.problems.size() * passes.size()));
   if (!flags.json)
-    fmt::print("{:<32} {:<3} {:>11} {:>9} {:>9} {:>11} {:>7} {:>11}  {} emulated on {} threads\n", "problem", "", "ms",
-               "GFLOP/s", "host ms", "host GF/s", "share%", "chip us", request.soc()->name, request.threads[0]);
+    fmt::print("{:<32} {:<3} {:>11} {:>9} {:>9} {:>9} {:>11} {:>7} {:>11}  {} emulated on {} threads\n", "problem", "",
+               "median ms", "best ms", "GFLOP/s", "host ms", "host GF/s", "share%", "chip us", request.soc()->name,
+               request.threads[0]);
   int code = 0;
   std::int64_t done = 0;
   for (const Problem& p : request.problems) {
@@ -82,6 +84,7 @@ int benchSoc(const RequestFlags& flags, const Request& request, double minSecond
       const double flops = passFlops(p, pass);
       const auto median = [](const std::vector<std::int64_t>& ns) { return static_cast<double>(ns[ns.size() / 2]); };
       const double emulated = median(sides->emulated), native = median(sides->native);
+      const bool restless = disturbed(sides->emulated, 0, RaceRules{}) || disturbed(sides->native, 0, RaceRules{});
       if (flags.json) {
         Json out{{"schema", "cubejit.bench_soc/1"},
                  {"name", p.name},
@@ -90,6 +93,8 @@ int benchSoc(const RequestFlags& flags, const Request& request, double minSecond
                  {"threads", request.threads[0]},
                  {"ns_median", emulated},
                  {"ns_min", sides->emulated.front()},
+                 {"spread", spreadOf(sides->emulated)},
+                 {"disturbed", restless},
                  {"samples", sides->emulated.size()},
                  {"flops", flops},
                  {"gflops", flops / emulated},
@@ -102,9 +107,10 @@ int benchSoc(const RequestFlags& flags, const Request& request, double minSecond
         if (pass != Pass::kDb) out["plan"] = Json::parse(planToJson(sides->plan));
         fmt::print("{}", jsonLine(out));
       } else {
-        fmt::print("{:<32} {:<3} {:>11.3f} {:>9.1f} {:>9.3f} {:>11.1f} {:>7.1f} {:>11.1f}\n", p.name.substr(0, 32),
-                   toString(pass), emulated * 1e-6, flops / emulated, native * 1e-6, flops / native,
-                   100 * native / emulated, sides->report.microseconds);
+        fmt::print("{:<32} {:<3} {:>11.3f} {:>9.3f} {:>9.1f} {:>9.3f} {:>11.1f} {:>7.1f} {:>11.1f}{}\n",
+                   p.name.substr(0, 32), toString(pass), emulated * 1e-6,
+                   static_cast<double>(sides->emulated.front()) * 1e-6, flops / emulated, native * 1e-6, flops / native,
+                   100 * native / emulated, sides->report.microseconds, restless ? kDisturbed : "");
       }
       std::fflush(stdout);
     }

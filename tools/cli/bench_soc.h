@@ -7,6 +7,9 @@
 
 namespace cubejit::cli {
 
+/// Behind a row of either bench whose samples show that something else ran, as races of tuning judge it.
+inline constexpr const char* kDisturbed = "  disturbed: measure again";
+
 /// Prints a row a problem and pass; returns the exit code.
 int benchSoc(const RequestFlags& flags, const Request& request, double minSeconds, int minSamples);
 

@@ -40,12 +40,12 @@ void printBreakdown(const BreakdownOf& what) {
     fmt::print("  {:>5.1f} %  {}\n", 100 * ns / parts.all, text);
   };
   const bool multiplies = what.peakGflops > 0;
+  fmt::print("  of the fastest of these runs, {:.3f} ms:\n", parts.wall * 1e-6);
   line(parts.multiplying,
        multiplies ? fmt::format("multiplying, at {:.1f} % of the peak", 100 * rateOf(what)) : "adding up dy");
   line(parts.moving, "moving: packing, converting, adding");
   line(parts.walking, "walking over loops and addresses between kernels");
-  line(parts.waiting,
-       fmt::format("waiting: {} threads x {:.3f} ms a run, less the above", what.threads, parts.wall * 1e-6));
+  line(parts.waiting, fmt::format("waiting: {} threads x {:.3f} ms, less the above", what.threads, parts.wall * 1e-6));
   constexpr std::size_t kMost = 6;
   for (std::size_t i = 0; i < std::min(kMost, parts.kernels.size()); ++i) {
     const TimeParts::Kernel& k = parts.kernels[i];
