@@ -194,15 +194,17 @@ class DirectDataCosting {
                        ((plan_.packA ? panelPieces(operand()) : 0) + (plan_.bufferC ? panelPieces(result()) : 0));
   }
 
-  // Cycles of filling a panel of dY once. A pixel takes whole vectors, and so does a channel that is paired with zero.
+  // Cycles of filling a panel of dY once. A pixel takes whole vectors, and so does a channel that is paired with zero, unless they are short.
   double operandPanelCycles() const {
     const TensorView& t = operand();
-    const double alone = plan_.dotProducts && t.channels % 2 != 0 ? 1.0 : 0.0;
+    const auto channels = static_cast<double>(t.channels);
+    const double pixels = static_cast<double>(t.bytes / byteSize(t.dtype)) / channels,
+                 alone = plan_.dotProducts && t.channels % 2 != 0 ? 1.0 : 0.0;
     double vectors = panelVectors(t);
-    if (t.channelsLast) {
-      const double pixels = static_cast<double>(t.bytes / byteSize(t.dtype)) / static_cast<double>(t.channels);
-      vectors = pixels * (std::ceil(static_cast<double>(t.channels) / 16.0) + alone);
-    }
+    if (plan_.dotProducts && t.c0 == 0 && t.channels <= kShortPixel)
+      vectors = pixels * (channels + alone) / 32.0;
+    else if (t.channelsLast)
+      vectors = pixels * (std::ceil(channels / 16.0) + alone);
     // Nothing foresees which lines of so many planes are next.
     const double waits = t.plain() ? operandBytes_ / bytesPerCycle(m_, operandBytes_ / m_.cores, true) : 0.0;
     return vectors * panelCycles(t, m_) * crowdedPlanes(t) + waits;

@@ -167,7 +167,8 @@ class Converter {
     const Dimension line = dimension(blocks_.front(), line_);
     const auto rank = [&](std::size_t i) {
       const Dimension d = dimension(blocks_.front(), i);
-      const bool continues = line.fromStep == 1 && line.toStep == 1 && d.fromStep == line.length && d.toStep == line.length;
+      const bool continues =
+          line.fromStep == 1 && line.toStep == 1 && d.fromStep == line.length && d.toStep == line.length;
       return std::pair(continues && longest(i) > 1, longest(i));
     };
     for (std::size_t i = 0; i < dimensions(); ++i) {

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how copies become vector ops: 16-bit words that stay as they are two at a time, pairs without a second member behind those that
-// have one.
+// Decides how copies become vector ops: 16-bit words that stay as they are two at a time, short rows of them several at a time, pairs without a
+// second member behind those that have one.
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "codegen/units/element_code.h"
 #include "codegen/units/row_code.h"
 #include "codegen/units/units.h"
@@ -20,6 +24,74 @@ Copy simplest(Copy m) {
   return m;
 }
 
+// Rows of few 16-bit words which follow each other in the target, padding and all: a load, a permute and a store for several. Needs the
+// ISA's permutes of words, which every ISA with dot products has.
+class ShortRows {
+ public:
+  ShortRows(MatrixCode& code, const Copy& m, const HostIsa& isa) : code_(code), m_(m) {
+    const std::int64_t vector = std::int64_t{isa.lanes()} * 4, row = (m.cols + m.padCols) * kWord;
+    const bool fits = isa.bf16Dot && isa.lanes() == m.lanes && m.from == m.to && elementBytes(m.from) == kWord &&
+                      m.dstPitch == row && row % 4 == 0 && 2 * row <= vector && m.srcPitch > 0 &&
+                      m.srcPitch % kWord == 0 && m.pairsCut == 0 && !m.streamingStore;
+    if (!fits) return;
+    const std::int64_t together = std::min(vector / row, (vector - m.cols * kWord) / m.srcPitch + 1);
+    if (together < 2) return;
+    const std::int64_t span = (together - 1) * m.srcPitch + m.cols * kWord;
+    // Words are loaded two at a time: the last rows are left alone if that reads one behind them.
+    vectors_ = (m.rows - (span % 4 != 0 ? 1 : 0)) / together;
+    together_ = together;
+    read_ = code.lanesOf((span + 3) / 4);
+    written_ = code.lanesOf(together * row / 4);
+  }
+
+  /// How many rows are taken so; 0 if they are not short.
+  std::int64_t rows() const { return vectors_ * together_; }
+
+  void prepare() {
+    if (rows() == 0) return;
+    code_.a.reserveMasks({read_, written_});
+    const std::int64_t row = m_.dstPitch / kWord, lanes = m_.lanes;
+    std::vector<std::int32_t> table;
+    for (std::int64_t i = 0; i < 2 * lanes; i += 2)
+      table.push_back(static_cast<std::int32_t>(indexOf(i, row) | indexOf(i + 1, row) << 16));
+    code_.a.constant(kTable, code_.a.addConstant(std::move(table)));
+    code_.a.zero(kZeros);
+  }
+
+  void emit() {
+    constexpr std::int64_t kUnroll = 4;
+    const auto step = [&](std::int64_t count) {
+      return std::pair(count * together_ * m_.srcPitch, count * together_ * m_.dstPitch);
+    };
+    for (const auto& [count, times] : {std::pair(kUnroll, vectors_ / kUnroll), {std::int64_t{1}, vectors_ % kUnroll}}) {
+      code_.repeat(MatrixCode::kRows, times, MatrixCode::kRowSrc, step(count).first, MatrixCode::kRowDst,
+                   step(count).second, [&, count = count] {
+                     for (std::int64_t i = 0; i < count; ++i) {
+                       const int r = code_.next();
+                       code_.a.load(r, MatrixCode::kRowSrc, step(i).first, read_);
+                       code_.a.permuteWords2(r, kTable, r, kZeros);
+                       code_.a.store(r, MatrixCode::kRowDst, step(i).second, written_);
+                     }
+                   });
+    }
+  }
+
+ private:
+  static constexpr std::int64_t kWord = 2;
+  static constexpr int kTable = MatrixCode::kBehindScratch, kZeros = kTable + 1;
+
+  // Of word `i` of a stored vector: that of the loaded one, or a zero.
+  std::uint32_t indexOf(std::int64_t i, std::int64_t row) const {
+    const bool exists = i / row < together_ && i % row < m_.cols;
+    return static_cast<std::uint32_t>(exists ? i / row * (m_.srcPitch / kWord) + i % row : 2 * m_.lanes);
+  }
+
+  MatrixCode& code_;
+  const Copy& m_;
+  std::int64_t together_ = 0, vectors_ = 0;
+  LaneRange read_, written_;
+};
+
 }  // namespace
 
 Result<VectorProgram> unitCode(const Copy& copy, const HostIsa& isa) {
@@ -36,10 +108,19 @@ Result<VectorProgram> unitCode(const Copy& copy, const HostIsa& isa) {
   });
   Rows all = rowsOf(m);
   all.padsAtOnce = true;
+  ShortRows shortRows(code, m, isa);
   return code.run(
-      m.list, [&] { rows.reserveMasks(all); },
+      m.list,
+      [&] {
+        rows.reserveMasks(all);
+        shortRows.prepare();
+      },
       [&] {
         code.prefetch(m);
+        if (shortRows.rows() > 0) {
+          shortRows.emit();
+          return rows.all(all.some(m.rows - shortRows.rows()));
+        }
         if (m.pairsCut == 0 || m.pairPitch == 0) return rows.all(all);
         const std::int64_t whole = m.rows - m.pairsCut;
         if (whole > 0) rows.all(all.some(whole));

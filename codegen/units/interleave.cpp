@@ -23,7 +23,9 @@ bool Interleave::applies(const Transpose& m, const HostIsa& isa) {
   if (m.cols < 2 || m.dstPitch != all * elementBytes(m.to)) return false;
   if (m.rows < 1 || all < 2 || all > most || std::abs(m.srcPitch) > std::numeric_limits<std::int32_t>::max() / most)
     return false;
-  if (m.from == m.to) return m.from == Element::kF32;
+  if (m.from == Element::kF32 && m.to == Element::kF32) return true;
+  // Words that stay as they are come by whole vectors: the last one overlaps the one before it.
+  if (m.from == m.to && elementBytes(m.from) == 2) return isa.bf16Dot && m.cols >= isa.lanes();
   // Words are stored two at a time.
   return isa.bf16Dot && permutesWords(m) && m.cols % isa.lanes() * all % 2 == 0;
 }
@@ -51,6 +53,10 @@ void Interleave::block(int src, int dst, std::int64_t cols) {
   for (int r = 0; r < static_cast<int>(all()); ++r) {
     if (r >= m_.rows) {
       a_.zero(r);
+      continue;
+    }
+    if (m_.from == m_.to && narrow()) {
+      a_.loadLower(r, src, r * m_.srcPitch);
       continue;
     }
     a_.load(r, src, r * m_.srcPitch, lanesUpTo(cols, m_.lanes));

@@ -89,9 +89,14 @@ class TransposeCode {
   // A few rows into a dense destination.
   void interleaveAll() {
     const std::int64_t n = m_.lanes;
-    code_.repeat(kBlocks, m_.cols / n, kRowSrc, n * 4, kRowDst, n * m_.dstPitch,
+    code_.repeat(kBlocks, m_.cols / n, kRowSrc, n * in(), kRowDst, n * m_.dstPitch,
                  [&] { interleave_->block(kRowSrc, kRowDst, n); });
-    if (m_.cols % n != 0) interleave_->block(kRowSrc, kRowDst, m_.cols % n);
+    const std::int64_t left = m_.cols % n;
+    if (left == 0) return;
+    if (in() == 4) return interleave_->block(kRowSrc, kRowDst, left);
+    code_.a.addImm(kRowSrc, kRowSrc, (left - n) * in());
+    code_.a.addImm(kRowDst, kRowDst, (left - n) * m_.dstPitch);
+    interleave_->block(kRowSrc, kRowDst, n);
   }
 
   void all() {

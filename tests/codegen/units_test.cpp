@@ -316,17 +316,19 @@ TEST_P(Units, RandomListedMovesAgree) {
   }
 }
 
-// Few rows or columns, dense and not: each takes a way of its own through the unit.
+// Few rows or columns, dense and not, of words and of halves: each takes a way of its own through the unit.
 TEST_P(Units, NarrowMovesAgree) {
   const std::vector<float> memory = randomFloats(40000);
-  const auto narrow = [&](bool pads, bool turns, const auto& kernelOf) {
+  const auto narrow = [&](bool pads, bool turns, const auto& kernelOf, Element element = Element::kF32) {
+    const std::int64_t bytes = elementBytes(element);
     for (const std::int64_t few : {1, 2, 3, 4, 5, 6, 7}) {
       for (const std::int64_t many : {1, 2, 7, 8, 9, 16, 17, 31, 32, 100, 288}) {
         for (int form = 0; form < (pads ? 12 : 8) && !HasFailure(); ++form) {
           Copy m{.lanes = isa().lanes(), .rows = form & 1 ? few : many, .cols = form & 1 ? many : few};
           m.padCols = form / 8 + (form & 8 ? form / 2 % 2 : 0);
-          m.srcPitch = 4 * (m.cols + (form & 2 ? 3 : 0));
-          m.dstPitch = 4 * ((turns ? m.rows : m.cols) + m.padCols + (form & 4 ? 5 : 0));
+          m.srcPitch = bytes * (m.cols + (form & 2 ? 3 : 0));
+          m.dstPitch = bytes * ((turns ? m.rows : m.cols) + m.padCols + (form & 4 ? 5 : 0));
+          m.from = m.to = element;
           m.label = "narrow";
           KernelArgs args;
           args.a = memory.data();
@@ -338,8 +340,10 @@ TEST_P(Units, NarrowMovesAgree) {
       }
     }
   };
-  narrow(true, false, [](const Copy& m) { return m; });
-  narrow(true, true, [](const Copy& m) { return turned(m); });
+  for (const Element element : {Element::kF32, Element::kHalf}) {
+    narrow(true, false, [](const Copy& m) { return m; }, element);
+    narrow(true, true, [](const Copy& m) { return turned(m); }, element);
+  }
   narrow(false, false, [](const Copy& m) {
     return Fill{.lanes = m.lanes, .rows = m.rows, .cols = m.cols, .dstPitch = m.dstPitch, .label = m.label};
   });

@@ -45,7 +45,8 @@ TEST_F(TuneRanks, ShareASuiteAndSurviveOne) {
          "do sleep 0.05; done; kill -KILL $$) &\nfi\nexec \"$@\"\n";
   const std::string share =
       std::string(CUBEJIT_CLI) + " tune --mpi --suite suite.jsonl --passes dx,dw --trials 120 --progress plain";
-  const int status = std::system((mpirun("--enable-recovery -n 3") + "sh victim.sh " + share + " >out.txt 2>err.txt </dev/null").c_str());
+  const int status = std::system(
+      (mpirun("--enable-recovery -n 3") + "sh victim.sh " + share + " >out.txt 2>err.txt </dev/null").c_str());
   static_cast<void>(status);  // mpirun's code is that of the rank that was killed
   EXPECT_THAT(slurp(folder_.file("err.txt")), HasSubstr("rank 2 died"));
   std::map<std::string, int> keys, runs;
@@ -61,7 +62,8 @@ TEST_F(TuneRanks, ShareASuiteAndSurviveOne) {
 // One problem, two ranks: the one that gets none sleeps until the other has measured, in our loops and in those of MPI.
 TEST_F(TuneRanks, WaitAsleep) {
   std::ofstream(folder_.file("timed.sh")) << "#!/bin/sh\n\"$@\"\ntimes >times.$OMPI_COMM_WORLD_RANK\n";
-  const std::string tune = std::string(CUBEJIT_CLI) + " tune --mpi --input 4,32,28,28 --weight 32,32,3,3 --padding 1 "
+  const std::string tune = std::string(CUBEJIT_CLI) +
+                           " tune --mpi --input 4,32,28,28 --weight 32,32,3,3 --padding 1 "
                            "--passes dx --budget 4s --trials 100000 --progress none";
   ASSERT_EQ(std::system((mpirun("-n 2") + "sh timed.sh " + tune + " >out.txt 2>err.txt </dev/null").c_str()), 0)
       << slurp(folder_.file("err.txt"));

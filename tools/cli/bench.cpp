@@ -145,8 +145,8 @@ int bench(const RequestFlags& flags, const Sampling& sampling, const std::string
   Progress progress("bench", static_cast<std::int64_t>(request->problems.size() * measurements.size()));
   if (!flags.json)
     fmt::print("{:<32} {:<8} {:>10} {:>10} {:>7} {:>9} {:>6} {:>10} {:>8}  peak {:.1f} GFLOP/s on {} threads, {}, {}\n",
-               "problem", "", "median ms", "best ms", "spread%", "GFLOP/s", "peak%", "workspace", "gen us", *peak, threads,
-               toString(isa), layoutText(request->problems.front()));
+               "problem", "", "median ms", "best ms", "spread%", "GFLOP/s", "peak%", "workspace", "gen us", *peak,
+               threads, toString(isa), layoutText(request->problems.front()));
   std::map<std::string, std::pair<double, int>> logSum;
   std::int64_t done = 0;
   int code = 0;
@@ -207,10 +207,10 @@ int bench(const RequestFlags& flags, const Sampling& sampling, const std::string
         fmt::print("{}", jsonLine(out));
       } else {
         fmt::print("{:<32} {:<8} {:>10.3f} {:>10.3f} {:>7.1f} {:>9.1f} {:>6} {:>9}K {:>8.0f}{}\n", p.name.substr(0, 32),
-                   what.name, static_cast<double>(median) * 1e-6, static_cast<double>(measured->samplesNs.front()) * 1e-6,
-                   100 * spread, gflops, multiplies ? fmt::format("{:.1f}", 100 * gflops / *peak) : "-",
-                   measured->workspaceBytes / 1024, static_cast<double>(measured->times.generateNs) * 1e-3,
-                   restless ? kDisturbed : "");
+                   what.name, static_cast<double>(median) * 1e-6,
+                   static_cast<double>(measured->samplesNs.front()) * 1e-6, 100 * spread, gflops,
+                   multiplies ? fmt::format("{:.1f}", 100 * gflops / *peak) : "-", measured->workspaceBytes / 1024,
+                   static_cast<double>(measured->times.generateNs) * 1e-3, restless ? kDisturbed : "");
         if (sampling.breakdown) printBreakdown(breakdown);
       }
       std::fflush(stdout);

@@ -52,8 +52,8 @@ constexpr std::size_t kShown = 12;
 void explain(const PlanReport& report, const MeasuredPlans& measured) {
   std::size_t legal = 0;
   fmt::print("\n{:>25} {:>51}\n", "cycles, the slowest core", "all cores together, what they do side by side");
-  fmt::print("{:>12} {:>12} {:>12} {:>12} {:>12} {:>10}  {:<8} candidate\n", "predicted", "measured", "compute", "memory",
-             "moves", "calls", "bound");
+  fmt::print("{:>12} {:>12} {:>12} {:>12} {:>12} {:>10}  {:<8} candidate\n", "predicted", "measured", "compute",
+             "memory", "moves", "calls", "bound");
   std::map<std::string, std::size_t> refused;
   for (std::size_t i = 0; i < report.candidates.size(); ++i) {
     const PlanCandidate& c = report.candidates[i];

@@ -26,7 +26,7 @@ constexpr std::int64_t panelChannelBytes(PanelElements e) { return e == PanelEle
 /// Neighbouring channels that one move takes.
 struct ChannelPiece {
   std::int64_t tensorOffset = 0, panelOffset = 0, channels = 0;
-  std::int64_t missing = 0;  ///< channels of the tensor's last block that do not exist
+  std::int64_t missing = 0;  ///< channels of the tensor's last block, or of a pair in the panel, that do not exist
 };
 
 /// The pieces of `channels` channels that begin at the start of a block.
