@@ -92,6 +92,9 @@ struct Options {
   /// Threads of a run, and cores of this host that plans are made for. 0: runs use defaultThreads(), that is min(affinity, cgroup
   /// quota), and plans are made for all cores, so that they do not change with the affinity.
   int threads = 0;
+  /// Plans of y and dx are those that one image has, so that an image's results have the same bits in batches of any size; tuning is not
+  /// looked at. Of this host only.
+  bool batchInvariant = false;
   ParallelFor parallelFor;  ///< unset: oneTBB
   bool pinThreads =
       false;  ///< workers stay on the i-th allowed CPU, the caller's thread goes to the first (for measurements)

@@ -43,7 +43,8 @@ SharedSession makeSession(const std::optional<std::string>& isa, const std::opti
                           const std::optional<std::string>& tune, const std::optional<std::string>& store,
                           const std::optional<double>& tuneSeconds, const std::optional<std::string>& pins,
                           const std::optional<std::string>& llvmComponent, const std::optional<std::string>& machine,
-                          const std::optional<std::int64_t>& memLimit, bool elideCopies, bool openmp) {
+                          const std::optional<std::int64_t>& memLimit, bool elideCopies, bool openmp,
+                          bool batchInvariant) {
   Options options = valueOf(optionsFromEnvironment());
   if (isa) options.isa = valueOf(parseIsa(*isa));
   if (backend) options.backend = valueOf(parseBackend(*backend));
@@ -58,6 +59,7 @@ SharedSession makeSession(const std::optional<std::string>& isa, const std::opti
   if (machine) options.machine = valueOf(readMachine(*machine));
   if (memLimit) options.memLimit = limitOf(*memLimit);
   options.elideCopies = elideCopies;
+  options.batchInvariant = batchInvariant;
   if (openmp) options.parallelFor = openmpThreads();
   auto session = std::make_shared<Session>(std::move(options));
   require(session->status());
@@ -195,13 +197,14 @@ py::dict statisticsOf(const SharedSession& session) {
 
 void bindSession(py::module_& module, py::class_<Session, SharedSession>& session) {
   session
-      .def(py::init(named(&makeSession, {"isa", "backend", "algorithm", "threads", "tune", "store", "tune_seconds",
-                                         "pins", "llvm_component", "machine", "mem_limit", "elide_copies", "openmp"})),
+      .def(py::init(named(&makeSession,
+                          {"isa", "backend", "algorithm", "threads", "tune", "store", "tune_seconds", "pins",
+                           "llvm_component", "machine", "mem_limit", "elide_copies", "openmp", "batch_invariant"})),
            py::kw_only(), py::arg("isa") = py::none(), py::arg("backend") = py::none(),
            py::arg("algorithm") = py::none(), py::arg("threads") = 0, py::arg("tune") = py::none(),
            py::arg("store") = py::none(), py::arg("tune_seconds") = py::none(), py::arg("pins") = py::none(),
            py::arg("llvm_component") = py::none(), py::arg("machine") = py::none(), py::arg("mem_limit") = py::none(),
-           py::arg("elide_copies") = false, py::arg("openmp") = false)
+           py::arg("elide_copies") = false, py::arg("openmp") = false, py::arg("batch_invariant") = false)
       .def("plan", named(&planOf, {"session", "problem", "pass_", "explain"}), py::arg("problem"), py::arg("pass_"),
            py::arg("explain") = false,
            "The plan for one pass as a dict; explain=True adds the candidates and what refused some.")

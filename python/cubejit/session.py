@@ -44,16 +44,19 @@ class Session(_core.Session):
     mem_limit: most bytes of workspace of a run, 0 for no limit: slower plans that fit are taken; if none does, an error says what is needed.
     machine: an NPU to emulate, by name (machines() lists them), or a file with one as JSON; None: this host.
     elide_copies: what only copies between its buffers is left out; the same bits, counts and cycles.
+    batch_invariant: plans of y and dx are those of one image, so that its results have the same bits in batches of any size; tuning is not looked at.
     openmp: run on the threads of the OpenMP runtime that is in the process, if there is one, PyTorch's, instead of a pool of our own.
     """
 
     @_renamed("forward_copies", "elide_copies")
     def __init__(self, *, isa=None, backend=None, algorithm=None, threads=0, tune=None, store=None, tune_seconds=None, pins=None,
-                 llvm_component=None, machine=None, mem_limit=None, elide_copies=False, openmp=False):
+                 llvm_component=None, machine=None, mem_limit=None, elide_copies=False, openmp=False,
+                 batch_invariant=False):
         if threads == 0 and not own_threads_said():
             threads = _threads_of_openmp()
         super().__init__(isa=isa, backend=backend, algorithm=algorithm, threads=threads, tune=tune, store=store, tune_seconds=tune_seconds, pins=pins,
-                         llvm_component=llvm_component, machine=machine, mem_limit=mem_limit, elide_copies=elide_copies, openmp=openmp)
+                         llvm_component=llvm_component, machine=machine, mem_limit=mem_limit, elide_copies=elide_copies, openmp=openmp,
+                         batch_invariant=batch_invariant)
 
 
 _lock = threading.Lock()

@@ -53,7 +53,7 @@ Said sessionBy(bool reproducible) {
   try {
     Options options = valueOf(optionsFromEnvironment());
     const int threads = options.threads > 0 ? options.threads : -1;
-    if (reproducible) options.threads = 0, options.tune = TuneMode::kOff;
+    if (reproducible) options.threads = 0, options.tune = TuneMode::kOff, options.batchInvariant = true;
     options.parallelFor = python::openmpThreads();
     auto session = std::make_shared<Session>(std::move(options));
     python::require(session->status());

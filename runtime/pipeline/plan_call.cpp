@@ -58,7 +58,7 @@ class CallPlanner {
   Result<CallPlan> run() {
     Trial best{{request_.problem, {}, {}, 0, {}}, {}};
     CUBEJIT_RETURN_IF_ERROR(plan(best, [](Pass) { return true; }));
-    if (request_.plans.empty() && !machine_.isEmulated()) {
+    if (request_.plans.empty() && !machine_.isEmulated() && !options_.batchInvariant) {
       const std::vector<TilingPlan> apart = best.call.plans;
       for (const TensorId t : {TensorId::kDy, TensorId::kX, TensorId::kW}) {
         if (mayConvert(t, apart)) tryConverting(t, best);
@@ -125,7 +125,7 @@ class CallPlanner {
         call.plans.push_back(legal);
         trial.cycles.push_back(0);
       } else if (again(pass)) {
-        CUBEJIT_TRY(choice, choosePlanWithin(call.problem, pass, machine_, false, request_.weights, options_, kept));
+        CUBEJIT_TRY(choice, choose(call.problem, pass, kept));
         call.plans.push_back(choice.plan);
         trial.cycles.push_back(choice.cost.totalCycles);
       } else {
@@ -136,6 +136,20 @@ class CallPlanner {
     }
     call.predictedCycles += all;
     return Unit{};
+  }
+
+  Result<PlanChoice> choose(const Problem& problem, Pass pass, std::int64_t kept) const {
+    const bool ofImages = pass == Pass::kY || pass == Pass::kDx;
+    if (!options_.batchInvariant || !ofImages || machine_.isEmulated())
+      return choosePlanWithin(problem, pass, machine_, false, request_.weights, options_, kept);
+    Problem image = problem;
+    image.batch = std::min<std::int64_t>(1, problem.batch);
+    Options unlimited = options_;
+    unlimited.memLimit = 0;
+    CUBEJIT_TRY(choice, choosePlanWithin(image, pass, machine_, false, request_.weights, unlimited, 0));
+    CUBEJIT_TRY(plan, givenPlan(request_, choice.plan, machine_, options_));
+    choice.cost = planCost(problem, plan, machine_);
+    return choice;
   }
 
   const CompileRequest& request_;
@@ -180,7 +194,8 @@ Result<CallPlan> planCall(const CompileRequest& request, const Machine& machine,
                      " take what its buffers hold; leave out Options::memLimit, --mem-limit, CUBEJIT_MEM_LIMIT"};
   const auto planned = [&](const Options& within) -> Result<CallPlan> {
     CUBEJIT_TRY(call, CallPlanner(request, machine, within).run());
-    CUBEJIT_TRY(interleaving, planInterleaving(call.problem, call.plans, request.plans.empty(), machine));
+    CUBEJIT_TRY(interleaving,
+                planInterleaving(call.problem, call.plans, request.plans.empty() && !within.batchInvariant, machine));
     call.interleaving = std::move(interleaving);
     return call;
   };

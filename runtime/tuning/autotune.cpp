@@ -93,6 +93,7 @@ class Search {
   Status begin(const SearchSpace& space, Strategy& strategy) {
     const SearchPlan& untuned = space.enumerated().front();
     LabReply reply = lab_.load(kUntuned, untuned.plan);
+    untunedResults_ = reply.results;
     if (reply.ok()) reply = withCode(reply, lab_.verify(kUntuned));
     out_.untuned = blank(untuned);
     out_.untuned.untuned = out_.untuned.won = true;
@@ -132,6 +133,16 @@ class Search {
     return Unit{};
   }
 
+  // A plan that is not the untuned one.
+  LabReply load(int number, const TilingPlan& plan) {
+    LabReply reply = lab_.load(number, plan);
+    if (!setup_.keepBits || !reply.ok() || reply.results == untunedResults_) return reply;
+    lab_.drop(number);
+    reply.status = TrialStatus::kRefused;
+    reply.message = "its results have other bits than those of the untuned plan";
+    return reply;
+  }
+
   static LabReply withCode(const LabReply& loaded, LabReply next) {
     next.code = loaded.code;
     return next;
@@ -152,7 +163,7 @@ class Search {
     const bool leads = timed && record.verified && record.message.empty();  // and was not withdrawn
     if (!leads || record.relative >= out_.best.relative || record.untuned) return;
     const int number = nextNumber_++;
-    const LabReply loaded = lab_.load(number, record.plan);
+    const LabReply loaded = load(number, record.plan);
     const LabReply right = loaded.ok() ? lab_.verify(number) : loaded;  // a stranger's plan is believed only after that
     if (!right.ok()) {
       lab_.drop(number);
@@ -223,7 +234,7 @@ class Search {
   TuneRecord tryPlan(const SearchPlan& plan) {
     const int number = nextNumber_++;
     TuneRecord record = blank(plan);
-    const LabReply loaded = lab_.load(number, plan.plan);
+    const LabReply loaded = load(number, plan.plan);
     record.status = loaded.status;
     record.message = loaded.message;
     record.code = loaded.code;
@@ -347,7 +358,8 @@ class Search {
   std::int64_t bestNs_ = 0;  ///< least median of a batch of the incumbent's
   double nextRefresh_ = 0;
   std::map<std::string, TuneRecord> measured_;  ///< by the plan's identity
-  std::map<std::string, double> byCode_;        ///< relative time by the digest of generated code
+  std::string untunedResults_;
+  std::map<std::string, double> byCode_;  ///< relative time by the digest of generated code
 };
 
 }  // namespace

@@ -97,6 +97,7 @@ std::string replyToJson(const LabReply& reply) {
   return oneLine(Json{{"status", toString(reply.status)},
                       {"message", reply.message},
                       {"code", reply.code},
+                      {"results", reply.results},
                       {"samples_ns", reply.samplesNs}});
 }
 
@@ -112,6 +113,7 @@ Result<LabReply> replyFromJson(const std::string& text) {
     }
     reply.message = json.at("message").get<std::string>();
     reply.code = json.at("code").get<std::string>();
+    reply.results = json.at("results").get<std::string>();
     if (!json.at("samples_ns").is_array()) return garbled(text);
     for (const Json& list : json.at("samples_ns")) {
       const auto samples = wholeNumbers<std::int64_t>(list);

@@ -32,6 +32,7 @@ struct LabReply {
   std::string message;
   std::string code;                                  ///< load: digest of what was generated
   std::vector<std::vector<std::int64_t>> samplesNs;  ///< sample: per plan, in the order asked
+  std::string results{};  ///< load: digest of the results' bits, of the same operands for all plans
   bool ok() const { return status == TrialStatus::kMeasured; }
 };
 

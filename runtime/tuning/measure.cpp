@@ -12,6 +12,7 @@
 
 #include "cubejit/float16.h"
 #include "cubejit/index_map.h"
+#include "runtime/tuning/digest.h"
 #include "runtime/verify/random_problem.h"
 
 namespace cubejit {
@@ -88,6 +89,13 @@ Result<std::int64_t> Workload::run(const Executable& executable) {
   CUBEJIT_RETURN_IF_ERROR(executable.run(tensors, workspace_->data(), bytes));
   const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count();
   return std::max<std::int64_t>(1, ns);
+}
+
+std::string Workload::resultDigest(Pass pass) const {
+  const Memory& result = *tensors_[static_cast<std::size_t>(resultOf(pass))];
+  Digest digest;
+  digest.add(result.data(), result.bytes());
+  return digest.text();
 }
 
 Status Workload::keepWeights(const Executable& executable) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "cubejit/cubejit.hpp"
@@ -25,6 +26,9 @@ class Workload {
 
   /// Runs once and returns how long it took, in nanoseconds, at least 1. The run counts as a sample only after one before it.
   Result<std::int64_t> run(const Executable& executable);
+
+  /// A digest of the bits of the pass' result, as the last run left it.
+  std::string resultDigest(Pass pass) const;
 
   /// From now on runs read weights that this executable packed, instead of w.
   Status keepWeights(const Executable& executable);

@@ -155,7 +155,7 @@ void tuneNow(const TuneKey& key, const Machine& machine, const Options& options,
 SourcedPlan findTuned(const Sought& sought, Pass pass) {
   const auto& [problem, machine, options, rules] = sought;
   SourcedPlan out;
-  if (options.tune == TuneMode::kOff || !options.algorithm.empty()) return out;
+  if (options.tune == TuneMode::kOff || !options.algorithm.empty() || options.batchInvariant) return out;
   const bool modelled = isModelled(machine, options);
   if (machine.isEmulated() && pass == Pass::kDb) return out;
   if (!modelled && options.backend != BackendKind::kXbyak) return out;

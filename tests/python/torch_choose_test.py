@@ -272,10 +272,13 @@ class Reproducible(unittest.TestCase):
         w, image = torch.randn(24, 16, 3, 3), torch.randn(16, 30, 20)
         with ours.enable(reproducible=True):
             results = set()
-            for position in range(5):
-                x = torch.randn(5, 16, 30, 20)
+            for position, batch in ((0, 5), (3, 5), (4, 5), (0, 1), (1, 2), (30, 64)):
+                x = torch.randn(batch, 16, 30, 20)
                 x[position] = image
-                results.add(functional.conv2d(x, w, padding=1)[position].numpy().tobytes())
+                x.requires_grad_()
+                y = functional.conv2d(x, w, padding=1)
+                (dx,) = torch.autograd.grad((y * y).sum(), x)
+                results.add((y[position].detach().numpy().tobytes(), dx[position].numpy().tobytes()))
         self.assertEqual(len(results), 1)
 
     def test_a_run_that_fails_is_an_error(self):

@@ -31,6 +31,7 @@ class FakeLab : public Lab {
     plans_[number] = plan;
     LabReply reply;
     reply.code = codeOf ? codeOf(plan) : planIdentity(plan);
+    if (bitsOf) reply.results = bitsOf(plan);
     return reply;
   }
   LabReply verify(int number) override {
@@ -59,7 +60,7 @@ class FakeLab : public Lab {
   }
   void drop(int number) override { plans_.erase(number); }
 
-  std::function<std::string(const TilingPlan&)> codeOf;
+  std::function<std::string(const TilingPlan&)> codeOf, bitsOf;
 
  private:
   std::map<int, TilingPlan> plans_;

@@ -147,6 +147,19 @@ TEST_F(Tune, ACrashingPlanIsRecordedAndAvoided) {
     EXPECT_EQ(r.status == TrialStatus::kCrashed, fieldOf(r.plan, "register_vectors") == crashes);
 }
 
+// Whatever wins has the bits of the planner's own plan: nothing changes but the time.
+TEST_F(Tune, BitsAreKeptWhereThatIsAsked) {
+  const std::string problem = "--input 2,16,12,12 --weight 32,16,3,3 --padding 1 --passes y";
+  const Outcome tuned = run("tune " + problem + " --trials 40 --keep-bits --json --progress none");
+  ASSERT_EQ(tuned.code, 0) << tuned.err;
+  int refused = 0;
+  for (const TuneRecord& record : records())
+    refused += record.message == "its results have other bits than those of the untuned plan" ? 1 : 0;
+  EXPECT_GT(refused, 0);
+  EXPECT_THAT(run("tune " + problem + " --keep-bits --dtype f16 --soc ascend910b2 --trials 2").err,
+              HasSubstr("--keep-bits compares results"));
+}
+
 TEST_F(Tune, WrongFlagsAreAllNamed) {
   const auto refused = [&](const std::string& flags, const char* word) {
     const Outcome o = run("tune " + flags);

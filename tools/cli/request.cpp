@@ -153,6 +153,8 @@ void addRunFlags(CLI::App& app, RequestFlags& f) {
                  "a list, and plans for its first");
   app.add_option("--mem-limit", f.memLimit,
                  "Most bytes of workspace of a run, e.g. 64M: slower plans that fit are taken (default: no limit)");
+  app.add_flag("--batch-invariant", f.batchInvariant,
+               "Plans of y and dx are those of one image, so that its bits do not depend on the batch");
   app.add_option("--plan", f.planFile, "File with plans as JSON, one a line, instead of the planner's choice");
   app.add_option("--pin", f.pins, "File of plans to compute with; plans chosen now are added to it");
   app.add_flag("--json", f.json, "One JSON object a line on standard output");
@@ -243,6 +245,7 @@ Result<Request> resolve(const RequestFlags& f) {
           "are tuned for time"));
   }
   if (!f.pins.empty()) r.options.pins = f.pins;
+  r.options.batchInvariant = f.batchInvariant;
   if (!f.algorithm.empty() && algorithm.ok()) r.options.algorithm = *algorithm;
   if (!f.algorithm.empty() && !f.soc.empty())
     note(invalidInput("--algorithm = " + f.algorithm + " is one of the host's; an NPU's cube has a single one"));
@@ -329,6 +332,7 @@ std::string reproduction(const std::string& command, const RequestFlags& f, cons
   if (!f.backend.empty()) out << " --backend " << f.backend;
   if (!f.algorithm.empty()) out << " --algorithm " << f.algorithm;
   if (!f.threads.empty()) out << " --threads " << f.threads;
+  if (f.batchInvariant) out << " --batch-invariant";
   if (!f.memLimit.empty()) out << " --mem-limit " << f.memLimit;
   if (!f.planFile.empty()) out << " --plan " << quoted(f.planFile);
   if (!f.pins.empty()) out << " --pin " << quoted(f.pins);

@@ -21,7 +21,7 @@ struct RequestFlags {
   std::string prb, problemFile, suite;
   std::string passes = "dx,dw,db", dtype, layout, math, postOps, algorithm, isa, backend, threads, planFile, memLimit,
               soc, pins, goal;
-  bool json = false;
+  bool json = false, batchInvariant = false;
   bool sanitize = false;     ///< --soc: check programs before they run
   bool fast = false;         ///< --soc: forward what only copies
   bool manyThreads = false;  ///< --threads may be a list

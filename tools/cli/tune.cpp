@@ -38,7 +38,7 @@ struct TuneFlags {
   std::optional<double> dbWait;
   int trials = 0;
   std::uint64_t seed = 1;
-  bool resume = false, mpi = false;
+  bool resume = false, mpi = false, keepBits = false;
 };
 
 constexpr int kDefaultTrials = 64;
@@ -92,6 +92,10 @@ Result<AskedTuning> resolveTune(const RequestFlags& flags, const TuneFlags& own,
   if (request.ok() && request->soc() && flags.fast && request->options.tuneFor == TuneGoal::kCycles)
     note(invalidInput(
         "--fast changes how soon a chip is emulated, not its cycles; add --for host-time, or leave it out"));
+  if (request.ok() && own.keepBits && request->soc() && request->options.tuneFor == TuneGoal::kCycles)
+    note(
+        invalidInput("--keep-bits compares results, and plans for a chip's cycles are not run; add --for host-time, or "
+                     "leave it out"));
   if (request.ok() && !request->plans.empty())
     note(invalidInput("--plan fixes what tuning is to find; leave it out", Stage::kPlan));
   if (!own.db.empty() && request.ok()) request->options.store = own.db;
@@ -112,6 +116,7 @@ Result<AskedTuning> resolveTune(const RequestFlags& flags, const TuneFlags& own,
   asked.options.trialSeconds = *timeout;
   asked.options.worker = own.worker;
   asked.options.resume = own.resume;
+  asked.options.keepBits = own.keepBits;
   asked.options.seed = own.seed;
   asked.view = *view;
   return asked;
@@ -319,6 +324,7 @@ void addTune(CLI::App& app, Action& action) {
   command->add_option("--db", own->db, "File of records (default: CUBEJIT_DB, or the user's data folder)");
   addStoreWaitFlag(*command, own->dbWait);
   command->add_flag("--resume", own->resume, "Go on from the records there are: no plan is measured twice");
+  command->add_flag("--keep-bits", own->keepBits, "Only plans whose results have the very bits of the untuned plan's");
   command->add_option("--report", own->report, "Write a page about the run to this HTML file");
   command->add_option("--progress", own->progress, "auto, plain, json or none; on standard error");
   command->add_option("--simulate", own->simulate,

@@ -84,6 +84,7 @@ TuneRow TuneRun::tune(const TuneTask& task, double seconds, int index, int count
   setup.seed = options_.seed;
   setup.mostTrials = options_.trials;
   setup.mostSeconds = seconds;
+  setup.keepBits = options_.keepBits;
   setup.version = version();
   setup.run = run_;
   setup.otherPoints = pointsOfOthers(keeper_.all(), setup.key);

@@ -28,7 +28,7 @@ struct TuneOptions {
   double seconds = 0;        ///< of the whole run
   double trialSeconds = 30;  ///< for one answer of the worker
   std::string worker;        ///< shell command that stands in for `cubejit tune-worker`; empty: this program
-  bool resume = false;
+  bool resume = false, keepBits = false;
   std::uint64_t seed = 1;
 };
 

@@ -144,7 +144,7 @@ def enable(choose=None, *, math=None, reproducible=False, cache_bytes=None):
     math: "relaxed" allows Winograd's filtering (errors of about 1e-6 in norm), "bf16" that float32 operands are rounded to bfloat16 as well (2e-3 in
     norm), "strict" neither. None: what PyTorch's settings permit float32 when a call is made: torch.backends.mkldnn.conv.fp32_precision is "tf32"
     (relaxed) or "bf16", or it says nothing and torch.set_float32_matmul_precision() said "high" (relaxed) or "medium" (bf16).
-    reproducible: nothing is decided by the clock or by what was tuned: as "ours", with plans that do not depend on the process or its threads. A run
+    reproducible: nothing is decided by the clock or by what was tuned: as "ours", with plans that do not depend on the process, its threads or, of y and dx, the batch. A run
     that fails is then an error. torch.use_deterministic_algorithms(True) means the same for the calls that are made while it holds.
     cache_bytes: most bytes of layers that are kept, those used last; conv_post_ops' have as much again. None: 64 MiB with "measure", else 1 GiB.
     Either way each shape is asked of PyTorch once, since results lie in memory as PyTorch's do.

@@ -52,14 +52,15 @@ _warned = False
 
 def session(reproducible=False):
     """The session of PyTorch's calls, which runs on PyTorch's own threads: those of two pools would fight for the cores.
-    reproducible: plans are the cost model's for all cores of the machine, whatever threads this process has and what was tuned."""
+    reproducible: plans are the cost model's for all cores of the machine, whatever threads this process has and what was tuned, and, of y and dx, those of
+    one image."""
     global _own_threads, _warned
     found = _sessions.get(reproducible)
     if found is None:
         with _session_lock:
             found = _sessions.get(reproducible)
             if found is None:
-                fixed = {"threads": min(os.sysconf("SC_NPROCESSORS_CONF"), 1024), "tune": "off"} if reproducible else {}
+                fixed = {"threads": min(os.sysconf("SC_NPROCESSORS_CONF"), 1024), "tune": "off", "batch_invariant": True} if reproducible else {}
                 try:
                     found = Session(openmp=True, **fixed)
                     _own_threads = int(os.environ["CUBEJIT_NUM_THREADS"]) if own_threads_said() else 0

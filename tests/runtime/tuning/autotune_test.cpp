@@ -28,7 +28,8 @@ class Autotune : public ::testing::Test {
     setup_.version = "test";
     setup_.run = "run";
     watch_.keep = [this](const TuneRecord& record) { kept_.push_back(record); };
-    untuned_ = planIdentity(choosePlan(setup_.key.problem, setup_.key.pass, setup_.machine, false).value().plan);
+    untunedPlan_ = choosePlan(setup_.key.problem, setup_.key.pass, setup_.machine, false).value().plan;
+    untuned_ = planIdentity(untunedPlan_);
   }
   // What a store would have of each plan.
   std::map<std::string, TuneRecord> last() const {
@@ -45,6 +46,7 @@ class Autotune : public ::testing::Test {
   TuneWatch watch_;
   FakeLab lab_;
   std::vector<TuneRecord> kept_;
+  TilingPlan untunedPlan_;
   std::string untuned_;
 };
 
@@ -155,6 +157,23 @@ TEST_F(Autotune, PlansOfTheSameCodeAreNotTimedTwice) {
   ASSERT_TRUE(outcome.ok());
   EXPECT_LE(lab_.sampledPlans.size(), 4U);
   EXPECT_GT(outcome.value().byStatus[static_cast<int>(TrialStatus::kDuplicate)], 30);
+}
+
+TEST_F(Autotune, PlansOfOtherBitsAreRefusedWhereBitsAreKept) {
+  lab_.time = [](const TilingPlan& plan) { return 1e6 * (fieldOf(plan, "register_vectors") == 1 ? 0.8 : 1.0); };
+  const std::int64_t unrolled = fieldOf(untunedPlan_, "unroll");
+  lab_.bitsOf = [](const TilingPlan& plan) { return std::to_string(fieldOf(plan, "unroll")); };
+  setup_.keepBits = true;
+  const auto outcome = autotune(setup_, lab_, watch_);
+  ASSERT_TRUE(outcome.ok());
+  int refused = 0;
+  for (const TuneRecord& record : kept_) {
+    const bool same = fieldOf(record.plan, "unroll") == unrolled;
+    EXPECT_EQ(record.status == TrialStatus::kRefused, !same) << record.message;
+    refused += same ? 0 : 1;
+  }
+  EXPECT_GT(refused, 5);
+  EXPECT_EQ(fieldOf(outcome.value().best.plan, "unroll"), unrolled);
 }
 
 TEST_F(Autotune, WhatWinsByLuckIsWithdrawn) {

@@ -203,7 +203,7 @@ TEST(JsonLab, QuestionsAndReplies) {
     EXPECT_FALSE(questionFromJson(R"({"ask":"verify","plans":[)" + number + "]}").ok()) << number;
     EXPECT_FALSE(questionFromJson(R"({"ask":"sample","plans":[1],"rounds":)" + number + "}").ok()) << number;
     if (number == "4294967296") continue;
-    const std::string reply = R"({"status":"ok","message":"","code":"","samples_ns":[[)" + number + "]]}";
+    const std::string reply = R"({"status":"ok","message":"","code":"","results":"","samples_ns":[[)" + number + "]]}";
     EXPECT_FALSE(replyFromJson(reply).ok()) << number;
   }
 }
