@@ -20,6 +20,9 @@ struct DumpRequest {
   /// Kernels to write: a part of their name, where * and ? stand for anything; empty: all.
   std::string kernels;
   std::string symbol;  ///< prefix of the symbols of stages obj and c-header; empty: the folder's name
+  /// How long a run takes here is measured, for about a fifth of a second, and stands at the head of stage html. Nothing where this CPU cannot
+  /// run the code, nor for an emulated chip.
+  bool measure = false;
 };
 
 /// problem, plan, tile, vector, ll, ll.opt, asm, bin, obj, c-header, mca, html.

@@ -4,6 +4,7 @@
 #include "runtime/dump/dump.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 
 #include "runtime/dump/files.h"
@@ -11,10 +12,28 @@
 #include "runtime/loader/llvm_component.h"
 #include "runtime/pipeline/compile.h"
 #include "runtime/tuning/known_plans.h"
+#include "runtime/tuning/measured_plans.h"
+#include "runtime/verify/reference_conv.h"
 #include "tiling/no_throw.h"
 
 namespace cubejit {
 namespace {
+
+// Of the fastest of some runs, against the peak of multiply-adds just before.
+std::string measuredText(const PassStages& s, const Options& options) {
+  const std::vector<IsaLevel> runnable = runnableIsas();
+  if (s.machine.isEmulated() || std::find(runnable.begin(), runnable.end(), s.machine.isa.level) == runnable.end())
+    return {};
+  const MeasuredPlans runs = measurePlans(options, s.machine, s.problem, s.plan, {});
+  if (!runs.chosen) return "not measured: " + runs.whyNot;
+  const double ns = runs.chosen->cycles / runs.gigahertz, gflops = passFlops(s.problem, s.plan.pass) / ns;
+  const double peak = 2.0 * s.machine.isa.lanes() * vectorsPerCycle(s.machine) * s.machine.cores * runs.gigahertz;
+  char text[160];
+  std::snprintf(text, sizeof text,
+                "measured here: %.4g ms on %d threads, %.4g GFLOP/s, %.0f %% of the peak of f32 multiply-adds",
+                ns * 1e-6, s.machine.cores, gflops, 100 * gflops / peak);
+  return text;
+}
 
 Result<std::vector<std::string>> dumpAll(const Session& session, const CompileRequest& request,
                                          const DumpRequest& dump) {
@@ -34,7 +53,9 @@ Result<std::vector<std::string>> dumpAll(const Session& session, const CompileRe
     CUBEJIT_TRY(sourced, withKnownPlans(alone, session.machine(), options));
     CUBEJIT_TRY(generated, generateExecutable(sourced.request, session.machine(), options));
     const CompiledPass& part = *generated->state().parts.front();
-    CUBEJIT_TRY(folder, dumpPass(stagesOf(part, session.machine()), dump, options));
+    PassStages stages = stagesOf(part, session.machine());
+    if (dump.measure) stages.measured = measuredText(stages, options);
+    CUBEJIT_TRY(folder, dumpPass(stages, dump, options));
     if (!folder.empty()) folders.push_back(folder);
   }
   return folders;

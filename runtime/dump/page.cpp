@@ -61,6 +61,7 @@ class PageData {
                       {"transposed", p.transposed},
                       {"dtype", toString(p.dtype)},
                       {"layout", toString(p.layout)}};
+    if (!s_.measured.empty()) out["measured"] = s_.measured;
     if (s_.machine.isEmulated()) out["chip"] = Json::parse(chipFacts(s_));
     for (const Buffer& b : s_.tile.buffers) out["buffers"].push_back(buffer(b));
     for (const Phase& phase : s_.tile.phases) out["phases"].push_back(phaseOf(phase));

@@ -28,6 +28,7 @@ struct PassStages {
   const std::vector<VectorProgram>& vectors;
   const std::vector<Code>& codes;
   const std::optional<TileProgram>& lowered;  ///< the program before passes, where one has changed it
+  std::string measured{};  ///< what a run took on this machine, a sentence; empty: that was not measured
 };
 
 /// The same, explained.

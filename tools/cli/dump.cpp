@@ -68,6 +68,7 @@ void addDump(CLI::App& app, Action& action) {
   command->add_option("--kernels", what->kernels, "Only kernels with this in their name; * and ? stand for anything");
   command->add_option("--symbol", what->symbol,
                       "Prefix of the symbols in obj and c-header (default: the folder's name)");
+  command->add_flag("--measure", what->measure, "Run the passes, and say on the page what they took");
   command->add_option("-o,--out", what->directory, "Folder to write into")->required();
   command->callback([&action, flags, what] {
     action = [flags, what](const std::string& typed) { return dump(*flags, *what, typed); };

@@ -52,6 +52,7 @@ function head() {
   $("facts").textContent = `${p.cin} \u2192 ${p.cout} channels, ${size(p.in)} pixels, kernel ${size(p.kernel)}` +
     (p.stride.some((s) => s > 1) ? `, stride ${size(p.stride)}` : "") + (p.dilation.some((s) => s > 1) ? `, dilation ${size(p.dilation)}` : "") +
     (p.groups > 1 ? `, ${p.groups} groups` : "") + `, batch ${p.batch} \u00b7 ${p.dtype}, ${p.layout} \u00b7 ${data.isa} \u00b7 cubejit ${data.version}`;
+  if (data.measured) $("facts").append(" \u00b7 ", el("b", "measured", data.measured));
   $("lead").textContent = "Left: the loops around one kernel, and the tile it works on. Middle: the program it became. Right: its machine code. " +
     "Point at anything to see what belongs to it; click to bring the other columns there.";
   if (data.chip) chip(data.chip);
@@ -164,7 +165,7 @@ function right() {
 function blockCard(b) {
   const card = el("div", "block"), loop = k.loops.find((l, i) => isInner(i) && k.asm.some((a) => a.o >= b.b && a.o < b.e && a.op > l.b && a.op < l.e));
   const fmas = k.asm.filter((a) => a.o >= b.b && a.o < b.e && /^(vfmadd|vdpbf16|fmla|fmad)/.test(a.t)).length;
-  card.append(el("b", "", `${b.c.toFixed(1)} cycles an iteration`), ` on ${k.cpus[cpu].cpu}: ${b.i} instructions` + (fmas ? `, ${fmas} of them multiply-adds` : ""));
+  card.append(el("b", "", `${b.c.toFixed(1)} cycles an iteration`), ` as llvm-mca models ${k.cpus[cpu].cpu}: ${b.i} instructions` + (fmas ? `, ${fmas} of them multiply-adds` : ""));
   card.append(el("br"));
   card.append(`the busiest units alone need ${b.m.toFixed(1)};`);
   for (const [name, share] of b.busy.slice(0, 3)) {

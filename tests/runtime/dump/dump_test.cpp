@@ -176,6 +176,26 @@ TEST_F(Dump, LlvmCodeIsReadToo) {
   EXPECT_GT(listings, 0U);
 }
 
+// What a run took is measured where that is asked and possible; without, pages are the same from one time to the next.
+TEST_F(Dump, PagesSayWhatWasMeasured) {
+  if (runnableIsas().empty()) GTEST_SKIP() << "nothing runs here";
+  const Session session{Options()};
+  DumpRequest what{"html", root.string(), "", ""};
+  for (const bool measure : {false, true}) {
+    what.measure = measure;
+    const auto folders = dump(session, {problem(), {true, false, false}, {}}, what);
+    ASSERT_TRUE(folders.ok()) << folders.error().message;
+    const std::string page = read(fs::path(folders->front()) / "index.html");
+    EXPECT_EQ(page.find("\"measured\":\"measured here: ") != std::string::npos, measure);
+  }
+  Options other;
+  other.isa = IsaLevel::kSve256;
+  other.backend = BackendKind::kLlvm;
+  const auto folders = dump(Session(other), {problem(), {true, false, false}, {}}, what);
+  ASSERT_TRUE(folders.ok()) << folders.error().message;
+  EXPECT_EQ(read(fs::path(folders->front()) / "index.html").find("\"measured\":"), std::string::npos);
+}
+
 // An object a kernel, and one with the tables: what a C program for the other architecture links.
 TEST_F(Dump, EveryStageOfEveryIsaComesFromLlvm) {
   for (const IsaLevel isa : kAllIsaLevels) {
