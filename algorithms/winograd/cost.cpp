@@ -18,19 +18,18 @@ constexpr double kStreamsLength = 2.5;
 // FMA slots that products reach beside their loads.
 constexpr double kProductRate = 0.92;
 
-// Cycles of transforming a box of vectors axis by axis, of one vector of channels; `taken` of them go in one call.
+// Cycles of transforming a box of vectors axis by axis, of one vector of channels; `taken` of them go in one call. Lines along the last of the
+// other axes are segments of one call, those along the first are calls.
 double transformCycles(const std::array<std::int64_t, 3>& from, const std::array<std::int64_t, 3>& to, double taken) {
   double cycles = 0;
   for (int pass = 2; pass >= 0; --pass) {
     const auto p = static_cast<std::size_t>(pass);
     if (from[p] == 1 && to[p] == 1) continue;
-    double others = 1;
-    for (std::size_t q = 0; q < 3; ++q) {
-      if (q != p) others *= static_cast<double>(q > p ? to[q] : from[q]);
-    }
+    const auto extent = [&](std::size_t q) { return static_cast<double>(q > p ? to[q] : from[q]); };
+    const double calls = extent(p == 0 ? 1 : 0), others = calls * extent(p == 2 ? 1 : 2);
     const double in = static_cast<double>(from[p]), out = static_cast<double>(to[p]);
     const double work = std::max(kNonZero * in * out, out + 0.5 * in) + 0.5 * out;
-    cycles += others * (kPassLength * work + kSegmentCycles / taken) + 1.5 * kCallCycles / taken;
+    cycles += others * (kPassLength * work + kSegmentCycles / taken) + 1.5 * calls * kCallCycles / taken;
   }
   return cycles;
 }
@@ -70,7 +69,7 @@ PlanCost costOf(const WinogradShape& s, const Costed& plan, const Machine& m) {
   const double laneVectors = dx ? blocks * width : vectorsOf(lane.channels);
   const auto reduced = static_cast<double>(dx ? s.patched.channels : s.tiled.channels);
   const std::array<std::int64_t, 3> taps{v.kernel.d, v.kernel.h, v.kernel.w};
-  const double taken = 4;
+  const double taken = std::min(4.0, vectorsOf(s.patched.channels));
 
   PlanCost cost;
   cost.computeCycles = tiles * points * reduced * laneVectors / kProductRate / m.rates.fmaPerCycle / vectorsAtOnce(m);

@@ -126,7 +126,7 @@ class Arguments(unittest.TestCase):
         for call in (lambda **a: cubejit.conv(X, W, **a), lambda **a: cubejit.conv_backward(DY, X, W, **a)):
             for word, near in (("relaxd", "relaxed"), ("hf23", "hf32"), ("fast", "relaxed"), ("keep", "strict"), ("exact", "strict")):
                 with self.subTest(word=word), self.assertRaisesRegex(
-                        cubejit.InvalidProblem, f"unknown math '{word}'; the nearest is {near}; there are strict, hf32, hf32_low, relaxed"):
+                        cubejit.InvalidProblem, f"unknown math '{word}'; the nearest is {near}; there are strict, relaxed, bf16, hf32, hf32_low"):
                     call(math=word)
         for name, word, near in (("backend", "xbiak", "xbyak"), ("tune", "alway", "always"), ("isa", "avx3", "avx2")):
             with self.subTest(name=name), self.assertRaisesRegex((cubejit.InvalidProblem, cubejit.Unsupported), f"the nearest is {near}"):

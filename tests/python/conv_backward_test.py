@@ -250,7 +250,7 @@ class Wrong(unittest.TestCase):
         self.refused("with output_padding = 0 its axis 2 must be 13", self.dy, self.x[:, :4], self.w, transposed=True, stride=2)
         self.refused("pad_before.h = -1", padding=[-1, 1])
         self.refused("output_mask has 2 values", output_mask=(True, False))
-        self.refused("unknown math 'bf16'", math="bf16")
+        self.refused("unknown math 'fp16'", math="fp16")
 
     def test_results_that_do_not_fit(self):
         dx = np.zeros(PLAIN.x, np.float32)
