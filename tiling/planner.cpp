@@ -223,9 +223,9 @@ std::vector<Candidates> roundingCandidates(const Algorithm& algorithm, const Pro
   if (!rounding || !machine.isa.bf16Dot) return {};
   Problem rounded = coreProblem(problem, pass, *rounding);
   rounded.math = MathMode::kStrict;  // other sums are of f32
+  const PassTensors tensors = tensorsOf(pass);
   std::vector<Candidates> out;
   for (Candidates& candidates : algorithm.candidates(rounded, machine)) {
-    const PassTensors tensors = tensorsOf(pass);
     bool widens = false;
     for (std::size_t i = 0; i + 1 < tensors.count; ++i) {
       const TensorId t = tensors.ids[i];

@@ -194,14 +194,15 @@ class DirectDataCosting {
                        ((plan_.packA ? panelPieces(operand()) : 0) + (plan_.bufferC ? panelPieces(result()) : 0));
   }
 
-  // Cycles of filling a panel of dY once. A pixel takes whole vectors, and so does a channel that is paired with zero, unless they are short.
+  // Cycles of filling a panel of dY once. A pixel takes whole vectors, and so does a channel that is paired with zero; short ones share
+  // vectors.
   double operandPanelCycles() const {
     const TensorView& t = operand();
     const auto channels = static_cast<double>(t.channels);
     const double pixels = static_cast<double>(t.bytes / byteSize(t.dtype)) / channels,
                  alone = plan_.dotProducts && t.channels % 2 != 0 ? 1.0 : 0.0;
     double vectors = panelVectors(t);
-    if (plan_.dotProducts && t.c0 == 0 && t.channels <= kShortPixel)
+    if (plan_.dotProducts && shortPixels(t, t.channels))
       vectors = pixels * (channels + alone) / 32.0;
     else if (t.channelsLast)
       vectors = pixels * (std::ceil(channels / 16.0) + alone);

@@ -84,8 +84,11 @@ inline double panelVectors(const TensorView& t) {
   const double elements = static_cast<double>(t.bytes) / static_cast<double>(byteSize(t.dtype));
   return t.c0 > 0 ? elements / static_cast<double>(std::min<std::int64_t>(t.c0, 16)) : elements / 16.0;
 }
-/// Most channels of pixels whose pairs are formed several pixels at a time.
-constexpr std::int64_t kShortPixel = 7;
+/// Whether a panel takes so few channels of a pixel that pairs of several pixels are formed at a time.
+inline bool shortPixels(const TensorView& t, std::int64_t channels) {
+  constexpr std::int64_t kMostChannels = 7;
+  return t.c0 == 0 && channels <= kMostChannels;
+}
 inline double panelCycles(const TensorView& t, const Machine& m) {
   return t.plain() ? m.rates.transposeCycles : m.rates.copyCycles;
 }

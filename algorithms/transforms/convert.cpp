@@ -163,7 +163,7 @@ class Converter {
     transposes_ = source != line_ && source != dimensions() && longest(source) > 1;
     across_ = transposes_ ? source : dimensions();
     if (transposes_) return;
-    // Of the others that makes the rows which continues lines at both ends, else the longest.
+    // The rows are a dimension that continues lines at both ends, so that the copy is one dense row; else the longest of the others.
     const Dimension line = dimension(blocks_.front(), line_);
     const auto rank = [&](std::size_t i) {
       const Dimension d = dimension(blocks_.front(), i);
@@ -220,16 +220,7 @@ class Converter {
     if (collectedPitch_ > 0) move.prefetchAhead = kPagesAhead;
     if (column) return turned(move);
     stream(move);
-    joinRows(move);
     return move;
-  }
-
-  // Rows that follow each other at both ends are one, whose vectors have no tails between them. An epilogue goes by rows or columns.
-  void joinRows(Copy& copy) const {
-    const auto joined = [&](std::int64_t pitch, Element element) { return pitch == copy.cols * elementBytes(element); };
-    if (finishes() || copy.padCols > 0 || !joined(copy.srcPitch, copy.from) || !joined(copy.dstPitch, copy.to)) return;
-    copy.cols *= std::exchange(copy.rows, 1);
-    copy.prefetchAhead = 0;
   }
 
   // The innermost of the loops around the matrices; dimensions() if there is none.

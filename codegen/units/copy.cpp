@@ -80,7 +80,7 @@ class ShortRows {
   static constexpr std::int64_t kWord = 2;
   static constexpr int kTable = MatrixCode::kBehindScratch, kZeros = kTable + 1;
 
-  // Of word `i` of a stored vector: that of the loaded one, or a zero.
+  // Which word of the loaded vector, or of the zeros behind it, word `i` of a stored vector is.
   std::uint32_t indexOf(std::int64_t i, std::int64_t row) const {
     const bool exists = i / row < together_ && i % row < m_.cols;
     return static_cast<std::uint32_t>(exists ? i / row * (m_.srcPitch / kWord) + i % row : 2 * m_.lanes);

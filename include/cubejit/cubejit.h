@@ -33,8 +33,9 @@ typedef enum cubejit_status {
 enum { CUBEJIT_DX = 1, CUBEJIT_DW = 2, CUBEJIT_DB = 4, CUBEJIT_KEEP_WEIGHTS = 8, CUBEJIT_Y = 16 };
 /* Element types (dtype.h) and memory orders (layout.h). */
 enum { CUBEJIT_F32 = 0, CUBEJIT_F16 = 1, CUBEJIT_BF16 = 2, CUBEJIT_HF32 = 3, CUBEJIT_HF32_LOW = 4 };
-enum { CUBEJIT_MATH_STRICT = 0, CUBEJIT_MATH_RELAXED = 1, CUBEJIT_MATH_BF16 = 2 };
 enum { CUBEJIT_NCDHW = 0, CUBEJIT_NDHWC = 1, CUBEJIT_NDC1HWC0 = 2, CUBEJIT_FRACTAL_Z_3D = 3 };
+/* What sums may be computed by: MathMode in problem.h. */
+enum { CUBEJIT_MATH_STRICT = 0, CUBEJIT_MATH_RELAXED = 1, CUBEJIT_MATH_BF16 = 2 };
 /* Tensors, in the order of cubejit_problem::formats; the format of y is cubejit_problem::y_format. */
 enum {
   CUBEJIT_TENSOR_DY = 0,
@@ -81,7 +82,7 @@ typedef struct cubejit_problem {
   int64_t in[3], kernel[3], out[3], stride[3], dilation[3]; /* dilation 1 = none */
   int64_t pad_before[3], pad_after[3];
   cubejit_format formats[6]; /* by CUBEJIT_TENSOR_...: exceptions from dtype and layout */
-  int32_t math;              /* CUBEJIT_MATH_...: what sums may be computed by, see MathMode in problem.h */
+  int32_t math;              /* CUBEJIT_MATH_... */
   /* Since 0.3; a caller's struct may end before these. */
   int32_t reserved; /* 0 */
   cubejit_format y_format;

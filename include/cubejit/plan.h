@@ -38,6 +38,7 @@ struct Reorders {
     return a.dy == b.dy && a.x == b.x && a.w == b.w && a.result == b.result && a.spaceToDepth == b.spaceToDepth &&
            a.toBf16 == b.toBf16;
   }
+  friend bool operator!=(const Reorders& a, const Reorders& b) { return !(a == b); }
 };
 
 /// One way to compute one pass, on the host or on an NPU.

@@ -133,11 +133,10 @@ class Search {
     return Unit{};
   }
 
-  // A plan that is not the untuned one.
+  // A plan that is not the untuned one. Where bits are not kept nobody has a digest of results.
   LabReply load(int number, const TilingPlan& plan) {
     LabReply reply = lab_.load(number, plan);
-    if (!setup_.keepBits || !reply.ok() || reply.results == untunedResults_) return reply;
-    lab_.drop(number);
+    if (!reply.ok() || reply.results == untunedResults_) return reply;
     reply.status = TrialStatus::kRefused;
     reply.message = "its results have other bits than those of the untuned plan";
     return reply;

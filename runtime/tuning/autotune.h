@@ -24,8 +24,6 @@ struct TuneSetup {
   std::uint64_t seed = 1;
   int mostTrials = 0;      ///< plans loaded; 0 = no limit
   double mostSeconds = 0;  ///< 0 = no limit. At least one limit, or a strategy that ends
-  bool keepBits =
-      false;  ///< only plans whose results have the bits of the untuned plan's, of the operands that are timed
   RaceRules rules;
   std::string version, run;  ///< go into every record
   /// Records of this key, from earlier or other runs: not measured again. Without its winners a run cannot withdraw them.

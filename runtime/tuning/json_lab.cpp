@@ -37,6 +37,7 @@ std::string questionToJson(const LabQuestion& q) {
     json["llvm_component"] = q.task.llvmComponent;
     if (q.task.machine) json["machine"] = Json::parse(machineToJson(*q.task.machine));
     json["elide_copies"] = q.task.elideCopies;
+    json["keep_bits"] = q.task.keepBits;
     json["turn_file"] = q.turnFile;
   } else {
     json["plans"] = q.numbers;
@@ -73,6 +74,7 @@ Result<LabQuestion> questionFromJson(const std::string& text) {
         q.task.machine = machine;
       }
       q.task.elideCopies = json.at("elide_copies").get<bool>();
+      q.task.keepBits = json.at("keep_bits").get<bool>();
       q.turnFile = json.at("turn_file").get<std::string>();
       return q;
     }

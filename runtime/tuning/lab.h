@@ -25,6 +25,7 @@ struct LabTask {
   std::string llvmComponent;       ///< Options::llvmComponent
   std::optional<Machine> machine;  ///< Options::machine
   bool elideCopies = false;        ///< Options::elideCopies
+  bool keepBits = false;           ///< plans are to have the results of the untuned one: load() tells their digest
 };
 
 struct LabReply {
@@ -32,7 +33,7 @@ struct LabReply {
   std::string message;
   std::string code;                                  ///< load: digest of what was generated
   std::vector<std::vector<std::int64_t>> samplesNs;  ///< sample: per plan, in the order asked
-  std::string results{};  ///< load: digest of the results' bits, of the same operands for all plans
+  std::string results{};  ///< load, where bits are kept: digest of the results, of the same operands for all plans
   bool ok() const { return status == TrialStatus::kMeasured; }
 };
 

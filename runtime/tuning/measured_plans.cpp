@@ -48,11 +48,6 @@ std::vector<std::size_t> representatives(const std::vector<PlanCandidate>& candi
   return out;
 }
 
-// A core's multiply-adds in a cycle are what the planner's cycles count.
-double gigahertzOf(const Machine& m, double gflops) {
-  return gflops / (2.0 * m.isa.lanes() * vectorsPerCycle(m) * m.cores);
-}
-
 MeasuredPlan inCycles(const TimeParts& parts, double gigahertz) {
   return {parts.wall * gigahertz, parts.multiplying * gigahertz, parts.moving * gigahertz, parts.walking * gigahertz,
           parts.waiting * gigahertz};
@@ -63,6 +58,8 @@ MeasuredPlan inCycles(const TimeParts& parts, double gigahertz) {
 double vectorsPerCycle(const Machine& m) {
   return m.rates.fmaPerCycle * (m.isa.lanes() < 16 ? m.rates.halfVectors : 1.0);
 }
+
+double flopsPerCycle(const Machine& m) { return 2.0 * m.isa.lanes() * vectorsPerCycle(m) * m.cores; }
 
 std::optional<std::size_t> MeasuredPlans::fastest() const {
   std::optional<std::size_t> best;
@@ -97,7 +94,8 @@ MeasuredPlans measurePlans(const Options& options, const Machine& machine, const
     if (!measured.ok()) return stopped(measured.error());
     peak = std::max(peak, *measured);
   }
-  out.gigahertz = gigahertzOf(machine, peak);
+  out.gigahertz =
+      peak / flopsPerCycle(machine);  // a core's multiply-adds in a cycle are what the planner's cycles count
   std::vector<TimedPlan> plans{{chosen, {}, nullptr}};
   const std::string identity = planIdentity(chosen);
   for (const std::size_t i : representatives(candidates)) {

@@ -32,6 +32,8 @@ struct MeasuredPlans {
 
 /// Vectors of multiply-adds that a core does in a cycle.
 double vectorsPerCycle(const Machine& machine);
+/// Operations of f32 multiply-adds, two each, that all cores do in a cycle.
+double flopsPerCycle(const Machine& machine);
 
 /// Runs `chosen` and those `candidates` (cheapest first) that stand for all others: the cheapest, and of each value of each decision the
 /// cheapest legal plan that has it. They take turns; one that falls behind is not run again, and the fastest run of each counts.

@@ -42,7 +42,8 @@ LabTask labTaskOf(const TuneKey& key, const Machine& machine, const Options& opt
           key.threads,
           options.llvmComponent,
           machine.isEmulated() ? std::optional<Machine>(machine) : std::nullopt,
-          options.elideCopies};
+          options.elideCopies,
+          false};
 }
 
 bool isModelled(const Machine& machine, const Options& options) {

@@ -58,7 +58,7 @@ double resultUnit(DType type) { return type == DType::kBf16 ? 0x1p-8 : type == D
 // Sums of other products than the definition's err by what is near, not by their own summands: judged by norms. The first is
 // what benchdnn allows f32 Winograd; the second keeps single elements from hiding in it.
 constexpr double kRelaxedNorm = 2e-5, kRelaxedElement = 2e-4;
-// Of a product whose two operands were rounded to bf16, relative to it.
+// The relative error that rounding both operands to bf16 gives a product at most.
 constexpr double kRoundedProduct = 0x1.01p-7;
 
 double largestOf(const ComparedResult& side) {

@@ -11,9 +11,10 @@
 #include <vector>
 
 #include "cubejit/cubejit.hpp"
-#include "cubejit/float16.h"
 #include "cubejit/index_map.h"
+#include "runtime/host/aligned_memory.h"
 #include "runtime/text/problem_text.h"
+#include "runtime/verify/format_tensor.h"
 #include "runtime/verify/random_problem.h"
 #include "tests/support/layers.h"
 #include "tests/support/verify_plan.h"
@@ -38,9 +39,8 @@ struct Memory {
 Status run(Session& session, const Problem& p, Pass pass, Memory& memory) {
   CUBEJIT_TRY(executable, session.compile(p, maskOf(pass)));
   const std::size_t bytes = executable->workspaceBytes();
-  std::vector<char> workspace(bytes + 64);
-  void* aligned = workspace.data() + (64 - reinterpret_cast<std::uintptr_t>(workspace.data()) % 64) % 64;
-  return executable->run(memory.pointers(), aligned, bytes);
+  const AlignedMemory workspace = alignedMemory(bytes);
+  return executable->run(memory.pointers(), workspace.get(), bytes);
 }
 
 bool isRead(const Problem& p, Pass pass, TensorId t) { return passesRead(p, maskOf(pass), t); }
@@ -56,15 +56,7 @@ std::string differenceOf(Session& session, const Problem& p, Pass pass, std::mt1
     all.tensors[i].resize(bytesOf(p, t));
     one.tensors[i].resize(bytesOf(image, t));
     if (t == resultOf(pass)) continue;
-    const DType type = formatOf(p, t).dtype;
-    const std::vector<float> values =
-        randomReals(random, static_cast<std::int64_t>(all.tensors[i].size()) / byteSize(type));
-    for (std::size_t e = 0; e < values.size(); ++e) {
-      const std::uint16_t half = type == DType::kF16 ? floatToF16(values[e]) : floatToBf16(values[e]);
-      const void* from = byteSize(type) == 2 ? static_cast<const void*>(&half) : &values[e];
-      std::memcpy(all.tensors[i].data() + e * static_cast<std::size_t>(byteSize(type)), from,
-                  static_cast<std::size_t>(byteSize(type)));
-    }
+    encodeTensor(p, t, randomReals(random, plainElements(p, t)), all.tensors[i].data());
   }
   if (const Status status = run(session, p, pass, all); !status.ok()) return status.error().message;
   const auto result = static_cast<std::size_t>(resultOf(pass));

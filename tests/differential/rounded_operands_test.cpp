@@ -12,6 +12,7 @@
 #include "runtime/verify/random_problem.h"
 #include "tests/support/host.h"
 #include "tests/support/layers.h"
+#include "tests/support/run_code.h"
 #include "tests/support/verify_plan.h"
 #include "tiling/planner.h"
 
@@ -19,11 +20,6 @@ namespace cubejit {
 namespace {
 
 constexpr Pass kRounded[] = {Pass::kY, Pass::kDx, Pass::kDw};
-
-bool canRun(IsaLevel level) {
-  const std::vector<IsaLevel> levels = runnableIsas();
-  return std::find(levels.begin(), levels.end(), level) != levels.end();
-}
 
 std::vector<TilingPlan> roundingPlans(const Problem& p, Pass pass, const Machine& machine) {
   std::vector<TilingPlan> plans;
@@ -36,7 +32,7 @@ std::vector<TilingPlan> roundingPlans(const Problem& p, Pass pass, const Machine
 }
 
 TEST(RoundedOperands, PlansAreRight) {
-  if (!canRun(IsaLevel::kAvx512Bf16)) GTEST_SKIP() << "this machine has no dot product of bf16";
+  if (!hostRuns(IsaLevel::kAvx512Bf16)) GTEST_SKIP() << "this machine has no dot product of bf16";
   Session session(eagerOptions(IsaLevel::kAvx512Bf16));
   const Machine machine = machineOfSmallL2(IsaLevel::kAvx512Bf16);
   std::mt19937_64 random(74);
@@ -94,7 +90,7 @@ TEST(RoundedOperands, AreChosenForDenseLayersAndNeverUnasked) {
 
 // What a caller computes together is rounded once for those that multiply it; sums of db are of what the caller has.
 TEST(RoundedOperands, BiasGradientsSeeWhatTheCallerHas) {
-  if (!canRun(IsaLevel::kAvx512Bf16)) GTEST_SKIP() << "this machine has no dot product of bf16";
+  if (!hostRuns(IsaLevel::kAvx512Bf16)) GTEST_SKIP() << "this machine has no dot product of bf16";
   Problem p = layer(Layout::kNdhwc);
   p.math = MathMode::kBf16;
   Session session(eagerOptions(IsaLevel::kAvx512Bf16));

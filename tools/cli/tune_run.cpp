@@ -58,7 +58,8 @@ TuneKey TuneRun::keyOf(const TuneTask& task) const {
 bool TuneRun::modelled() const { return isModelled(machine(), session_.options()); }
 
 Result<std::unique_ptr<Lab>> TuneRun::openLab(const TuneKey& key) const {
-  const LabTask what = labTaskOf(key, machine(), session_.options());
+  LabTask what = labTaskOf(key, machine(), session_.options());
+  what.keepBits = options_.keepBits;
   if (modelled()) return std::unique_ptr<Lab>(std::make_unique<ModelLab>(what, machine()));
   CUBEJIT_TRY(lab, ChildLab::open(what, session_.options().turnFile, workerOf(options_)));
   return std::unique_ptr<Lab>(std::move(lab));
@@ -84,7 +85,6 @@ TuneRow TuneRun::tune(const TuneTask& task, double seconds, int index, int count
   setup.seed = options_.seed;
   setup.mostTrials = options_.trials;
   setup.mostSeconds = seconds;
-  setup.keepBits = options_.keepBits;
   setup.version = version();
   setup.run = run_;
   setup.otherPoints = pointsOfOthers(keeper_.all(), setup.key);

@@ -8,11 +8,11 @@
 #include "algorithms/kit/rates.h"
 
 namespace cubejit {
+
 std::vector<ChannelPiece> channelPieces(const TensorView& t, std::int64_t channels, PanelElements elements) {
   const std::int64_t bytes = panelChannelBytes(elements);
   std::vector<ChannelPiece> pieces;
-  if (elements == PanelElements::kChannelPairs && t.c0 == 0 && channels <= kShortPixel)
-    return {{0, 0, channels, channels % 2}};
+  if (elements == PanelElements::kChannelPairs && shortPixels(t, channels)) return {{0, 0, channels, channels % 2}};
   if (elements == PanelElements::kChannelPairs && channels % 2 != 0) {
     if (channels > 1) pieces = channelPieces(t, channels - 1, elements);
     pieces.push_back({t.channelOffset(channels - 1), (channels - 1) * bytes, 1, 0});
@@ -44,11 +44,11 @@ Kernel loadMove(const TensorView& t, const ChannelPiece& piece, const PanelMove&
       move.to = isHf32(t.dtype) ? elementOf(t.dtype) : Element::kF32;
       break;
     case PanelElements::kChannelPairs:
-      if (t.c0 == 0 && piece.channels <= kShortPixel && piece.missing == piece.channels % 2) {
+      if (piece.channels == 1 && piece.missing == 0) {
+        move.from = Element::kPair;  // behind whole pairs: its second member is missing
+      } else if (shortPixels(t, piece.channels)) {
         move.from = move.to = Element::kHalf;
         move.padCols = piece.missing;
-      } else if (piece.channels == 1) {
-        move.from = Element::kPair;  // its second member is missing
       } else if (t.c0 == 1) {
         move.from = Element::kPair;
         move.pairPitch = t.blockStride;

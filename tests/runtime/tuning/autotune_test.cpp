@@ -163,7 +163,6 @@ TEST_F(Autotune, PlansOfOtherBitsAreRefusedWhereBitsAreKept) {
   lab_.time = [](const TilingPlan& plan) { return 1e6 * (fieldOf(plan, "register_vectors") == 1 ? 0.8 : 1.0); };
   const std::int64_t unrolled = fieldOf(untunedPlan_, "unroll");
   lab_.bitsOf = [](const TilingPlan& plan) { return std::to_string(fieldOf(plan, "unroll")); };
-  setup_.keepBits = true;
   const auto outcome = autotune(setup_, lab_, watch_);
   ASSERT_TRUE(outcome.ok());
   int refused = 0;
