@@ -8,21 +8,45 @@
 namespace cubejit {
 namespace {
 
-bool winogradTakes(const Problem& p, TensorId t) {
+// Transforms read and write it where it lies.
+bool takesInPlace(const Problem& p, TensorId t) {
   if (!isCore(p, t) || isWeights(t)) return isCore(p, t);
   const TensorFormat f = formatOf(p, t);
-  return f.strided() ? conv_view_detail::gapsOf(p, t).channelsLast : f.layout == Layout::kNdhwc;
+  const bool last = f.strided() ? conv_view_detail::gapsOf(p, t).channelsLast : f.layout == Layout::kNdhwc;
+  return last && f.dtype == DType::kF32;
+}
+
+// There, or in a panel of the rows that tiles have. Blocks are reordered, and so is what has gaps in pixels and in channels; pixels of dx that
+// agree modulo a stride are no neighbours.
+bool takesRows(const Problem& p, TensorId t) {
+  if (!isCore(p, t) || isWeights(t)) return isCore(p, t);
+  if (takesInPlace(p, t)) return true;
+  if (t == TensorId::kDx && !p.transposed && p.stride.w > 1) return false;
+  const TensorFormat f = formatOf(p, t);
+  return f.strided() ? !conv_view_detail::gapsOf(p, t).apart : f.layout != Layout::kNdc1hwc0;
+}
+
+// Plans of whole reorders, and of panels of rows where they spare any.
+template <class Plan, class Candidates>
+std::vector<CandidatesOf<Plan>> withAndWithoutPanels(const Problem& asked, const Candidates& candidates) {
+  if (asked.math == MathMode::kStrict) return {};
+  std::vector<CandidatesOf<Plan>> out;
+  for (const auto takes : {takesInPlace, takesRows}) {
+    const Reorders reorders = reordersFor(Plan::kPass, [&](TensorId t) { return takes(asked, t); });
+    if (!out.empty() && out.front().reorders == reorders) continue;
+    out.push_back({reorders, candidates(coreProblem(asked, Plan::kPass, reorders))});
+  }
+  return out;
 }
 
 struct WinogradData {
   using Plan = WinogradDataPlan;
-  static constexpr const char* kPurpose = "kernels of 2 to 5 taps, stride 1, if math may be relaxed";
+  static constexpr const char* kPurpose = "kernels of 2 to 7 taps and smaller strides, if math may be relaxed";
   static std::vector<CandidatesOf<Plan>> candidates(const Problem& asked, const Machine& machine) {
-    if (asked.math == MathMode::kStrict) return {};
-    const Reorders reorders = reordersFor(Plan::kPass, [&](TensorId t) { return winogradTakes(asked, t); });
-    return {{reorders, winogradDataCandidates(coreProblem(asked, Plan::kPass, reorders), machine)}};
+    return withAndWithoutPanels<Plan>(asked,
+                                      [&](const Problem& core) { return winogradDataCandidates(core, machine); });
   }
-  static bool takes(const Problem& p, const Plan&, TensorId t) { return winogradTakes(p, t); }
+  static bool takes(const Problem& p, const Plan&, TensorId t) { return takesRows(p, t); }
   static void rules(const Problem& core, const Plan& plan, const Machine& machine, Rules& rules) {
     winogradRules(core, plan, machine, rules);
   }
@@ -36,13 +60,12 @@ struct WinogradData {
 
 struct WinogradWeights {
   using Plan = WinogradWeightsPlan;
-  static constexpr const char* kPurpose = "kernels of 2 to 5 taps, stride 1, if math may be relaxed";
+  static constexpr const char* kPurpose = "kernels of 2 to 7 taps and smaller strides, if math may be relaxed";
   static std::vector<CandidatesOf<Plan>> candidates(const Problem& asked, const Machine& machine) {
-    if (asked.math == MathMode::kStrict) return {};
-    const Reorders reorders = reordersFor(Plan::kPass, [&](TensorId t) { return winogradTakes(asked, t); });
-    return {{reorders, winogradWeightCandidates(coreProblem(asked, Plan::kPass, reorders), machine)}};
+    return withAndWithoutPanels<Plan>(asked,
+                                      [&](const Problem& core) { return winogradWeightCandidates(core, machine); });
   }
-  static bool takes(const Problem& p, const Plan&, TensorId t) { return winogradTakes(p, t); }
+  static bool takes(const Problem& p, const Plan&, TensorId t) { return takesRows(p, t); }
   static void rules(const Problem& core, const Plan& plan, const Machine& machine, Rules& rules) {
     winogradRules(core, plan, machine, rules);
   }

@@ -5,23 +5,33 @@
 
 #include <algorithm>
 
+#include "algorithms/winograd/matrices.h"
 #include "algorithms/winograd/shape.h"
 
 namespace cubejit {
 namespace {
 
-// The smallest tile and the largest that its points allow.
-std::vector<std::int64_t> tilesOf(std::int64_t taps) {
+constexpr std::int64_t kLargestTile = 6;  // larger ones save little more, and have larger errors
+
+// Tiles that its points allow and that need fewer products than all that are smaller.
+std::vector<std::int64_t> tilesOf(std::int64_t taps, std::int64_t elements) {
   if (taps == 1) return {1};
-  const std::int64_t largest = kMostWinogradPoints + 1 - taps;
-  if (largest < 2) return {};
-  return largest == 2 ? std::vector<std::int64_t>{2} : std::vector<std::int64_t>{2, largest};
+  std::vector<std::int64_t> tiles;
+  std::int64_t fewest = 0;
+  for (std::int64_t m = 2; m <= std::min(kLargestTile, kMostWinogradPoints + 1 - taps); ++m) {
+    const std::int64_t products = divUp(elements, m) * (m + taps - 1);
+    if (!tiles.empty() && products >= fewest) continue;
+    tiles.push_back(m);
+    fewest = products;
+  }
+  return tiles;
 }
 
 bool applies(const Problem& problem, const ConvView& v) {
-  bool fits = problem.math != MathMode::kStrict && v.taps() > 1 && v.big.bytes > 0 && v.small.bytes > 0;
+  bool fits = problem.math != MathMode::kStrict && v.taps() > 1 && v.big.bytes > 0 && v.small.bytes > 0 &&
+              v.stride.volume() <= kMostResidues;
   for (int a = 0; a < 3; ++a) {
-    fits = fits && v.stride[a] == 1 && (v.kernel[a] == 1 || v.dilation[a] == 1);
+    fits = fits && (v.stride[a] == 1 || v.stride[a] < v.kernel[a]) && (v.kernel[a] == 1 || v.dilation[a] == 1);
     fits = fits && (v.kernel[a] > 1 || (v.pad[a] == 0 && v.big.extent[a] == v.small.extent[a]));
   }
   return fits;
@@ -34,7 +44,7 @@ std::int64_t rowsFor(const WinogradShape& s, std::int64_t channels, double bytes
 }
 
 void addData(const WinogradShape& s, const Machine& m, WinogradDataPlan plan, std::vector<WinogradDataPlan>& out) {
-  const std::int64_t channels = s.patched.channels + plan.registerVectors * m.isa.lanes();
+  const std::int64_t channels = s.patchedResidues() * s.patched.channels + plan.registerVectors * m.isa.lanes();
   const std::int64_t blocks = divUp(s.tiled.channels, plan.registerVectors * m.isa.lanes());
   std::int64_t last = 0;
   for (const double share : {0.6, 1.5, 6.0}) {
@@ -57,7 +67,8 @@ void addDataBlocks(const WinogradShape& s, const Machine& m, WinogradDataPlan pl
   plan.perTask = true;
   const std::int64_t channels = plan.registerVectors * m.isa.lanes();
   plan.cacheRows = s.rows;
-  const double filter = 0.5 * static_cast<double>(m.buffers.l1Bytes) / static_cast<double>(s.volume() * channels * 4);
+  const double filter = 0.5 * static_cast<double>(m.buffers.l1Bytes) /
+                        static_cast<double>(s.patchedResidues() * s.volume() * channels * 4);
   plan.cacheChannels =
       std::clamp<std::int64_t>(static_cast<std::int64_t>(filter), 16, std::max<std::int64_t>(16, s.patched.channels));
   plan.channelParts = divUp(s.tiled.channels, channels);
@@ -77,7 +88,7 @@ void addWeightParts(const WinogradShape& s, const Machine& m, WinogradWeightsPla
     const std::int64_t rows = divUp(rowBlocks, rowParts) * plan.registerRows,
                        lanes = divUp(laneBlocks, laneParts) * width;
     const bool fits =
-        static_cast<double>(rows * lanes * s.volume() * 4) <= 0.5 * static_cast<double>(m.buffers.l1Bytes);
+        static_cast<double>(rows * lanes * s.residues * s.volume() * 4) <= 0.5 * static_cast<double>(m.buffers.l1Bytes);
     if (fits && s.view.groups * rowParts * laneParts >= 2L * m.cores) break;
     const bool cutRows = rowParts < rowBlocks && (rows >= lanes || laneParts >= laneBlocks);
     if (!cutRows && laneParts >= laneBlocks) break;
@@ -92,7 +103,7 @@ void addWeightParts(const WinogradShape& s, const Machine& m, WinogradWeightsPla
 
 void addWeights(const WinogradShape& s, const Machine& m, WinogradWeightsPlan plan,
                 std::vector<WinogradWeightsPlan>& out) {
-  const std::int64_t channels = s.tiled.channels + s.patched.channels,
+  const std::int64_t channels = s.tiled.channels + s.residues * s.patched.channels,
                      rowBlocks = divUp(s.tiled.channels, plan.registerRows);
   for (const double share : {0.6, 1.5, 6.0}) {
     plan.cacheRows = equalPiece(s.rows, rowsFor(s, channels, share * static_cast<double>(m.buffers.l1Bytes)));
@@ -120,14 +131,20 @@ void forTiles(const Problem& problem, const Machine& m, const Add& add) {
   if (!applies(problem, v)) return;
   const TensorView& lane = Plan::kPass == Pass::kDx && !v.bigIsX ? v.small : v.big;
   const std::int64_t laneVectors = divUp(lane.channels, m.isa.lanes());
-  for (const std::int64_t d : tilesOf(v.kernel.d)) {
-    for (const std::int64_t h : tilesOf(v.kernel.h)) {
-      for (const std::int64_t w : tilesOf(v.kernel.w)) {
+  const WinogradShape s = winogradShape(problem, Plan{});  // tiles of one element
+  for (const std::int64_t d : tilesOf(s.taps[0], s.tiles[0])) {
+    for (const std::int64_t h : tilesOf(s.taps[1], s.tiles[1])) {
+      for (const std::int64_t w : tilesOf(s.taps[2], s.tiles[2])) {
+        Plan tiles;
+        tiles.tileD = d;
+        tiles.tileH = h;
+        tiles.tileW = w;
+        const WinogradShape cut = winogradShape(problem, tiles);
+        if (winogradErrorGrowth(cut) > kMostErrorGrowth) continue;
+        // Panels of rows stay in L2, or reorders are better.
+        if (panelBytes(cut, true) + panelBytes(cut, false) > m.buffers.l1Bytes) continue;
         for (std::int64_t vectors = 1; vectors <= std::min<std::int64_t>(3, laneVectors); ++vectors) {
-          Plan plan;
-          plan.tileD = d;
-          plan.tileH = h;
-          plan.tileW = w;
+          Plan plan = tiles;
           plan.registerVectors = vectors;
           plan.registerRows = std::max<std::int64_t>(1, (usableRegisters(m, false) - vectors - 1) / vectors);
           add(plan, laneVectors);

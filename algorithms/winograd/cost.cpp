@@ -34,6 +34,15 @@ double transformCycles(const std::array<std::int64_t, 3>& from, const std::array
   return cycles;
 }
 
+// Cycles of moving what rows of tiles have of a tensor into panels of f32, or out of them; `residues` times. Rows of tiles overlap in patches.
+double panelCycles(const WinogradShape& s, bool patches, const Machine& m) {
+  const TensorView& t = patches ? s.patched : s.tiled;
+  const auto residues = static_cast<double>(patches ? s.patchedResidues() : s.tiledResidues());
+  const double bytes = static_cast<double>(panelBytes(s, patches)) * static_cast<double>(s.rows * s.view.groups),
+               each = t.plain() ? m.rates.transposeCycles : m.rates.copyCycles;
+  return residues * bytes * each / 64.0;
+}
+
 // The decisions of either gradient's plan that cost something.
 struct Costed {
   bool dx;
@@ -61,42 +70,46 @@ PlanCost costOf(const WinogradShape& s, const Costed& plan, const Machine& m) {
   const ConvView& v = s.view;
   const bool dx = plan.dx;
   const double lanes = m.isa.lanes();
-  const double groups = static_cast<double>(v.groups), points = static_cast<double>(s.volume());
+  // Residues are more channels of the patches or more results; at some points there are fewer.
+  const double groups = static_cast<double>(v.groups), points = static_cast<double>(s.volume()),
+               patched = static_cast<double>(s.patchedResidues()), tiled = static_cast<double>(s.tiledResidues()),
+               products = static_cast<double>(s.pointsOfResidues());
   const double tiles = static_cast<double>(s.rows * s.tilesOfRow) * groups;
   const auto vectorsOf = [&](std::int64_t channels) { return std::ceil(static_cast<double>(channels) / lanes); };
   const TensorView& lane = dx ? s.tiled : s.patched;
   const double width = static_cast<double>(plan.registerVectors), blocks = std::ceil(vectorsOf(lane.channels) / width);
   const double laneVectors = dx ? blocks * width : vectorsOf(lane.channels);
   const auto reduced = static_cast<double>(dx ? s.patched.channels : s.tiled.channels);
-  const std::array<std::int64_t, 3> taps{v.kernel.d, v.kernel.h, v.kernel.w};
   const double taken = std::min(4.0, vectorsOf(s.patched.channels));
 
   PlanCost cost;
-  cost.computeCycles = tiles * points * reduced * laneVectors / kProductRate / m.rates.fmaPerCycle / vectorsAtOnce(m);
+  cost.computeCycles = tiles * products * reduced * laneVectors / kProductRate / m.rates.fmaPerCycle / vectorsAtOnce(m);
   const double perPart = static_cast<double>(plan.cacheRows * s.tilesOfRow);
   if (dx) {  // rows of a block of products: the last is not full
     const double calls = std::ceil(perPart / static_cast<double>(plan.registerRows));
     const double each = perPart / calls;
     cost.computeCycles *= std::max(1.0, (width + each * 0.5) / (each * width));
     cost.callCycles +=
-        tiles / perPart * points * blocks * kCallCycles + tiles / each * points * blocks * kSegmentCycles * 2;
+        tiles / perPart * points * tiled * blocks * kCallCycles + tiles / each * products * blocks * kSegmentCycles * 2;
   } else {
-    const double calls = reduced / static_cast<double>(plan.registerRows) * blocks * points * tiles / perPart;
+    const double calls = reduced / static_cast<double>(plan.registerRows) * blocks * products * tiles / perPart;
     cost.callCycles += calls * (2 * kSegmentCycles + static_cast<double>(plan.registerRows) * width) +
-                       blocks * points * tiles / perPart * kCallCycles;
+                       blocks * products * tiles / perPart * kCallCycles;
   }
   const double cutM = plan.cutM, cutN = plan.cutN;
   const bool beforehand = plan.beforehand;                   // patches are transformed once, for all parts
   const double again = beforehand ? 1.0 : dx ? cutN : cutM;  // else every part of the channels transforms them
-  double transforms = tiles * vectorsOf(s.patched.channels) * transformCycles(s.points, s.points, taken) * again;
-  transforms += dx ? tiles * laneVectors * transformCycles(s.points, s.tile, width)
+  double transforms =
+      tiles * patched * vectorsOf(s.patched.channels) * transformCycles(s.points, s.points, taken) * again;
+  transforms += dx ? tiles * tiled * laneVectors * transformCycles(s.points, s.tile, width)
                    : tiles * vectorsOf(s.tiled.channels) * transformCycles(s.tile, s.points, taken);
+  transforms += panelCycles(s, true, m) * again + panelCycles(s, false, m);
   // Filters, or sums of points: once.
-  const double filter = groups * points * reduced * laneVectors * lanes * 4,
+  const double filter = groups * products * reduced * laneVectors * lanes * 4,
                held = filter / groups / (beforehand ? (dx ? blocks : cutM * cutN) : 1.0);
   const double splits = plan.splits;
-  double moves = kStreamsLength * groups * reduced * laneVectors *
-                 (dx ? transformCycles(taps, s.points, width) : transformCycles(s.points, taps, width));
+  double moves = kStreamsLength * groups * static_cast<double>(s.residues) * reduced * laneVectors *
+                 (dx ? transformCycles(s.taps, s.points, width) : transformCycles(s.points, s.taps, width));
   moves += groups * static_cast<double>(v.taps()) * reduced * laneVectors * m.rates.transposeCycles * 2;
   const double weights = groups * static_cast<double>(v.taps()) * reduced * laneVectors * lanes * 4;
   moves += weights / bytesPerCycle(m, weights, true);
@@ -105,11 +118,11 @@ PlanCost costOf(const WinogradShape& s, const Costed& plan, const Machine& m) {
     if (dx) cost.packCycles = moves;
   }
   // Panels of points: written, and read once a part of the channels; filters (dX) or sums (dW) once a part of the tiles.
-  const double pointsOf =
-      dx ? static_cast<double>(s.patched.channels) : static_cast<double>(s.patched.channels + s.tiled.channels);
+  const double patches = patched * static_cast<double>(s.patched.channels),
+               pointsOf = dx ? patches : patches + static_cast<double>(s.tiled.channels);
   const double partTiles = beforehand ? tiles / groups : perPart, panel = points * partTiles * 4 * pointsOf;
   const double parts = tiles / partTiles;
-  const double reads = dx ? blocks : beforehand ? 0.5 * (cutM + cutN) : 1.0;
+  const double reads = dx ? tiled * blocks : beforehand ? 0.5 * (cutM + cutN) : 1.0;
   cost.memoryCycles =
       parts * panel * (beforehand ? 2.0 + reads : (1.0 + reads) * again) / bytesPerCycle(m, panel, beforehand);
   cost.memoryCycles += parts * filter / groups * (dx ? 1.0 : 2.0) /

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides what a Winograd plan must fulfil.
+#include <cmath>
 #include <limits>
 
+#include "algorithms/winograd/matrices.h"
 #include "algorithms/winograd/shape.h"
 #include "algorithms/winograd/winograd.h"
 
@@ -13,9 +15,12 @@ void axisRules(const WinogradShape& s, int a, std::vector<std::string>& broken) 
   static constexpr const char* kNames[] = {"d", "h", "w"};
   const std::string name = kNames[a], field = "tile_" + name;
   const ConvView& v = s.view;
-  const std::int64_t taps = v.kernel[a], m = s.tile[static_cast<std::size_t>(a)];
-  if (v.stride[a] != 1)
-    broken.push_back("winograd needs stride 1, along " + name + " it is " + std::to_string(v.stride[a]));
+  const std::int64_t taps = s.taps[static_cast<std::size_t>(a)], m = s.tile[static_cast<std::size_t>(a)];
+  if (v.stride[a] > 1 && taps == 1) {
+    broken.push_back("winograd needs a stride of 1 or of less than the kernel, along " + name + " it is " +
+                     std::to_string(v.stride[a]) + " and the kernel " + std::to_string(v.kernel[a]));
+    return;
+  }
   if (taps == 1) {
     if (m != 1)
       broken.push_back(field + " = " + std::to_string(m) + " must be 1: the kernel has one tap along " + name);
@@ -27,7 +32,8 @@ void axisRules(const WinogradShape& s, int a, std::vector<std::string>& broken) 
     broken.push_back("winograd needs dilation 1, along " + name + " it is " + std::to_string(v.dilation[a]));
   if (m < 2 || m + taps - 1 > kMostWinogradPoints) {
     broken.push_back(field + " = " + std::to_string(m) + " must be at least 2, and with " + std::to_string(taps) +
-                     " taps give at most " + std::to_string(kMostWinogradPoints) + " points (tile + taps - 1)");
+                     " taps" + (v.stride[a] > 1 ? " (of each residue of the stride)" : "") + " give at most " +
+                     std::to_string(kMostWinogradPoints) + " points (tile + taps - 1)");
   }
 }
 
@@ -38,14 +44,30 @@ void problemRules(const Problem& problem, const WinogradShape& s, std::vector<st
         "winograd needs math = relaxed: its sums are of other products and have errors of their own; allow that "
         "(--math relaxed), or take another algorithm");
   }
+  if (s.residues > kMostResidues)
+    broken.push_back("winograd needs strides of at most " + std::to_string(kMostResidues) +
+                     " in all, their product is " + std::to_string(s.residues));
+  const std::size_t before = broken.size();
   for (int a = 0; a < 3; ++a) axisRules(s, a, broken);
+  const double growth = broken.size() > before ? 0 : winogradErrorGrowth(s);
+  if (growth > kMostErrorGrowth) {
+    broken.push_back("tiles of " + std::to_string(s.tile[0]) + " x " + std::to_string(s.tile[1]) + " x " +
+                     std::to_string(s.tile[2]) + " let rounding errors grow " + std::to_string(std::lround(growth)) +
+                     " times; at most " + std::to_string(std::lround(kMostErrorGrowth)) +
+                     " are allowed, smaller tiles have less");
+  }
   if (s.view.taps() == 1) broken.emplace_back("winograd needs a kernel of more than one tap");
   if (s.tiled.bytes == 0 || s.patched.bytes == 0) broken.emplace_back("winograd needs tensors that are not empty");
-  if (!s.tiled.direct() || !s.patched.direct())
-    broken.emplace_back("winograd reads and writes channels-last f32 tensors; reorder the others");
+  if (s.tiled.c0 > 0 || s.patched.c0 > 0)
+    broken.emplace_back("winograd needs tensors whose channels or pixels are neighbours; reorder those in blocks");
+  if (s.gather && s.view.stride.w > 1 && !s.tiled.direct())
+    broken.emplace_back("winograd with a stride along w writes channels-last f32 results; reorder the others");
   Rules reach;
   for (const TensorView* t : {&s.tiled, &s.patched})
-    requireReach(reach, "a tile", s.points[0] * t->dStride + s.points[1] * t->hStride + s.points[2] * t->wStride);
+    requireReach(reach, "a tile",
+                 s.points[0] * s.view.stride.d * t->dStride + s.points[1] * s.view.stride.h * t->hStride +
+                     s.points[2] * s.view.stride.w * t->wStride);
+  for (const bool patches : {true, false}) requireReach(reach, "the rows of a row of tiles", panelBytes(s, patches));
   for (std::string& rule : reach.take()) broken.push_back(std::move(rule));
 }
 
@@ -59,11 +81,12 @@ void blockRules(const WinogradShape& s, const Plan& plan, std::int64_t rows, con
   Rules registers;
   requireRegisters(registers, sums, m.isa, "register_rows x register_vectors");
   for (std::string& rule : registers.take()) broken.push_back(std::move(rule));
-  const double channels = static_cast<double>(s.tiled.channels + s.patched.channels +
-                                              plan.registerVectors * m.isa.lanes() + 64),
+  const double channels = static_cast<double>(
+                   s.residues * (s.tiled.channels + s.patched.channels + plan.registerVectors * m.isa.lanes() + 64)),
                tiles = static_cast<double>(rows) * static_cast<double>(s.tilesOfRow),
-               reach = static_cast<double>(s.volume()) * channels * 4.5 *
-                       std::max(tiles + 16.0, static_cast<double>(s.tiled.channels + s.patched.channels));
+               reach =
+                   static_cast<double>(s.volume()) * channels * 4.5 *
+                   std::max(tiles + 16.0, static_cast<double>(s.residues * (s.tiled.channels + s.patched.channels)));
   if (reach > static_cast<double>(std::numeric_limits<std::int32_t>::max() / 2)) {
     broken.emplace_back("panels or filters span " + std::to_string(static_cast<std::int64_t>(std::min(reach, 9e18))) +
                         " bytes, more than a displacement reaches; lower cache_rows, or take another algorithm");

@@ -18,7 +18,7 @@
 namespace cubejit {
 namespace {
 
-constexpr std::size_t kMaxStreams = 12, kMaxAxes = 24;
+constexpr std::size_t kMaxStreams = 16, kMaxAxes = 192;
 
 // Whether C lies at a vector's alignment in every repetition.
 bool isAligned(const KernelArgs& args, std::int64_t alignment) {

@@ -120,17 +120,20 @@ void fitRelaxedMath(std::mt19937_64& random, Problem& p) {
   p.batch = std::max<std::int64_t>(1, p.batch);
   p.stride = p.dilation = Dhw{1, 1, 1};
   const auto always = static_cast<int>(dice.in(3 - p.rank, 2));  // an axis that has taps
+  const bool strided = dice.oneIn(3);
   for (int a = 3 - p.rank; a < 3; ++a) {
-    p.kernel[a] = a == always || !dice.oneIn(4) ? dice.in(2, 5) : 1;
-    p.padBefore[a] = p.kernel[a] == 1 ? 0 : dice.in(0, p.kernel[a]);
-    p.padAfter[a] = p.kernel[a] == 1 ? 0 : dice.in(0, p.kernel[a]);
-    p.in[a] = dice.in(1, p.rank == 3 ? 9 : 20);
-    const std::int64_t grows = p.padBefore[a] + p.padAfter[a] + 1 - p.kernel[a];
-    if (p.transposed)
-      p.in[a] = std::max(p.in[a], grows + 1);
-    else
-      p.in[a] = std::max(p.in[a], 1 - grows);
-    p.out[a] = p.transposed ? p.in[a] - grows : p.in[a] + grows;
+    p.kernel[a] = a == always || !dice.oneIn(4) ? dice.in(2, p.rank == 3 ? 5 : 7) : 1;
+    const bool taps = p.kernel[a] > 1;
+    if (strided && taps) p.stride[a] = dice.in(1, std::min<std::int64_t>(p.rank == 1 ? 3 : 2, p.kernel[a] - 1));
+    p.padBefore[a] = taps ? dice.in(0, p.kernel[a]) : 0;
+    p.padAfter[a] = taps ? dice.in(0, p.kernel[a]) : 0;
+    // The big tensor and its padding hold `small` windows, and may have positions behind the last.
+    const std::int64_t padding = p.padBefore[a] + p.padAfter[a], reach = p.kernel[a] - 1;
+    std::int64_t small = dice.in(1, p.rank == 3 ? 9 : 20);
+    while ((small - 1) * p.stride[a] + reach + 1 - padding < 1) ++small;
+    const std::int64_t big = (small - 1) * p.stride[a] + reach + 1 - padding + dice.in(0, p.stride[a] - 1);
+    p.in[a] = p.transposed ? small : big;
+    p.out[a] = p.transposed ? big : small;
   }
 }
 

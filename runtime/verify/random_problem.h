@@ -21,8 +21,8 @@ void randomFormats(std::mt19937_64& random, Problem& problem, bool types, bool l
 /// Post-ops of y that its format allows; often none of some sort.
 void randomPostOps(std::mt19937_64& random, Problem& problem);
 
-/// Makes it one for algorithms of other products than the definition's (Winograd): relaxed math, stride and dilation 1, 2 to 5 taps or none
-/// along each axis.
+/// Makes it one for algorithms of other products than the definition's (Winograd): relaxed math, dilation 1, 2 to 7 taps (3D: 5) or none along each
+/// axis, and smaller strides, up to 2 (1D: 3).
 void fitRelaxedMath(std::mt19937_64& random, Problem& problem);
 
 /// Integers in [-4, 4], thinned when `summands` of their products would no longer add up exactly in f32.

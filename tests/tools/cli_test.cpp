@@ -241,7 +241,8 @@ TEST_F(Cli, ALimitOfWorkspaceHoldsAndTheWorkspaceOfACallIsSaid) {
   EXPECT_EQ(least.code, 4);
   EXPECT_THAT(least.err, AllOf(HasSubstr("bytes of workspace, the limit is 1024 bytes"), HasSubstr("--mem-limit 1K")));
   EXPECT_THAT(run("plan " + problem + " --mem-limit 1Q").err, HasSubstr("'1Q' must be a whole number of bytes"));
-  EXPECT_THAT(run("plan " + problem + " --soc ascend910b2 --mem-limit 1M").err, HasSubstr("leave it out with --soc"));
+  for (const char* ofHost : {" --mem-limit 1M", " --batch-invariant"})
+    EXPECT_THAT(run("plan " + problem + " --soc ascend910b2" + ofHost).err, HasSubstr("leave it out with --soc"));
 }
 
 TEST_F(Cli, AProblemWhosePlanIsRefusedIsNoFailureOfTheComputation) {

@@ -234,6 +234,8 @@ Result<Request> resolve(const RequestFlags& f) {
   if (!memLimit.ok()) note(invalidInput("--mem-limit = " + memLimit.error().message));
   if (environment.ok()) r.options = *environment;
   if (!f.soc.empty()) take(readMachine(f.soc), r.options.machine);
+  if (f.batchInvariant && !f.soc.empty())
+    note(invalidInput("--batch-invariant is for this host's plans; leave it out with --soc"));
   if (f.sanitize && f.soc.empty()) note(invalidInput("--sanitize checks the program of an emulated chip; add --soc"));
   if (f.fast && f.soc.empty()) note(invalidInput("--fast leaves out copies of an emulated chip; add --soc"));
   if (!f.goal.empty()) {

@@ -173,14 +173,6 @@ class Passes {
 
 }  // namespace
 
-Matrix reversedColumns(Matrix matrix) {
-  for (std::int64_t r = 0; r < matrix.rows; ++r) {
-    const auto row = matrix.values.begin() + static_cast<std::ptrdiff_t>(r * matrix.cols);
-    std::reverse(row, row + static_cast<std::ptrdiff_t>(matrix.cols));
-  }
-  return matrix;
-}
-
 int PassRoom::coefficients() {
   if (constants_ < 0) constants_ = b_.addBuffer("coefficients", Buffer::Use::kConstant, 0);
   if (coefficients_ < 0) coefficients_ = b_.addStream("coefficients", constants_);

@@ -14,19 +14,10 @@
 
 #include "algorithms/kit/lower/epilogue.h"
 #include "algorithms/kit/lower/tiles.h"
+#include "algorithms/kit/matrix.h"
 #include "cubejit/host_isa.h"
 
 namespace cubejit {
-
-/// Row-major.
-struct Matrix {
-  std::int64_t rows = 0, cols = 0;
-  std::vector<float> values;
-  float at(std::int64_t r, std::int64_t c) const { return values[static_cast<std::size_t>(r * cols + c)]; }
-};
-
-/// The same filter applied from its other end: columns in reverse order.
-Matrix reversedColumns(Matrix matrix);
 
 /// One axis of the box.
 struct PassAxis {
@@ -35,7 +26,7 @@ struct PassAxis {
   /// What exists of the inputs and is wanted of the outputs, by class of `classAxis` (an axis of the phase that encloses the
   /// transform); without one there is a single class.
   int classAxis = -1;
-  std::vector<Range> inputs, outputs;
+  std::vector<Range> inputs{}, outputs{};
 };
 
 /// The channels of a box, side by side in vectors.

@@ -5,27 +5,15 @@
 
 namespace cubejit {
 
-TileBox makeTileBox(const std::array<std::int64_t, 3>& tile, const ConvView& view, const TensorView& tiled,
-                    const TensorView& patched, const Dhw& pad) {
-  TileBox box;
-  box.batch = view.batch;
-  const std::array<std::int64_t, 3>& m = tile;
-  for (int a = 0; a < 3; ++a) {
-    const auto axis = static_cast<std::size_t>(a);
-    box.taps[axis] = view.kernel[a];
-    box.axes[axis] = makeTileAxis(m[a], view.kernel[a], pad[a], tiled.extent[a], patched.extent[a]);
-  }
-  return box;
-}
-
-TileStream tensorStream(int stream, const TensorView& tensor, const TileBox& box, bool patches) {
+TileStream tensorStream(int stream, const TensorView& tensor, const TileBox& box, TileSide side) {
   TileStream out;
   out.stream = stream;
   out.image = tensor.nStride;
   for (int a = 0; a < 3; ++a) {
     const TileAxis& axis = box.axes[static_cast<std::size_t>(a)];
-    out.tile[static_cast<std::size_t>(a)] = axis.m * tensor.strideOf(a);
-    if (patches) out.origin -= axis.pad * tensor.strideOf(a);
+    const Elements& elements = axis.*side;
+    out.tile[static_cast<std::size_t>(a)] = axis.m * elements.step * tensor.strideOf(a);
+    out.origin += elements.first * tensor.strideOf(a);
   }
   return out;
 }
@@ -62,36 +50,30 @@ int addTileAxis(ProgramBuilder& b, const TileBox& box, const std::vector<TileStr
   return axis;
 }
 
-std::vector<PassAxis> boxPasses(const TileBox& box, const BoxTransform& transform, int rowAxis, int tileAxis) {
+std::vector<PassAxis> boxPasses(const TileBox& box, bool fromW, const std::function<PassAxis(std::size_t axis)>& pass) {
   std::vector<PassAxis> passes;
-  const auto add = [&](std::size_t a) {
-    if (!box.transformed(a)) return;
-    const TileAxis& tiles = box.axes[a];
-    PassAxis pass;
-    pass.matrix = transform.matrix(a);
-    pass.inStride = transform.inStride[a];
-    pass.outStride = transform.outStride[a];
-    pass.classAxis = tileAxis < 0 ? -1 : a == 2 ? tileAxis : rowAxis;
-    const std::size_t hClasses = box.axes[1].classes.size(), classes = tileAxis < 0 ? 1
-                                                                       : a == 2     ? tiles.classes.size()
-                                                                                : box.axes[0].classes.size() * hClasses;
-    for (std::size_t c = 0; c < classes; ++c) {
-      const TileClass& cls = tiles.classes[tileAxis < 0 ? 0 : a == 2 ? c : a == 1 ? c % hClasses : c / hClasses];
-      pass.inputs.push_back(transform.inputs != nullptr ? cls.*transform.inputs : Range{0, pass.matrix.cols});
-      pass.outputs.push_back(transform.outputs != nullptr ? cls.*transform.outputs : Range{0, pass.matrix.rows});
-    }
-    passes.push_back(std::move(pass));
-  };
-  for (std::size_t i = 0; i < 3; ++i) add(transform.fromW ? 2 - i : i);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const std::size_t axis = fromW ? 2 - i : i;
+    if (box.transformed(axis)) passes.push_back(pass(axis));
+  }
   return passes;
 }
 
-std::array<std::int64_t, 3> pointStrides(const TileBox& box, std::int64_t pitch) {
-  return {box.pointStep(0) * pitch, box.pointStep(1) * pitch, pitch};
+std::vector<Range> tileRanges(const TileBox& box, std::size_t axis, Range TileClass::* existing) {
+  const std::vector<TileClass>& classes = box.axes[axis].classes;
+  std::vector<Range> ranges;
+  if (axis == 2) {
+    for (const TileClass& c : classes) ranges.push_back(c.*existing);
+    return ranges;
+  }
+  for (std::size_t d = 0; d < box.axes[0].classes.size(); ++d) {
+    for (std::size_t h = 0; h < box.axes[1].classes.size(); ++h) ranges.push_back(classes[axis == 0 ? d : h].*existing);
+  }
+  return ranges;
 }
 
-std::array<std::int64_t, 3> tapStrides(const TileBox& box, std::int64_t pitch) {
-  return {box.taps[1] * box.taps[2] * pitch, box.taps[2] * pitch, pitch};
+std::int64_t elementStride(const TensorView& tensor, const TileBox& box, TileSide side, std::size_t axis) {
+  return (box.axes[axis].*side).step * tensor.strideOf(static_cast<int>(axis));
 }
 
 }  // namespace cubejit

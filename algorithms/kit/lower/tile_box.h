@@ -19,7 +19,6 @@ namespace cubejit {
 
 struct TileBox {
   std::array<TileAxis, 3> axes;  ///< d, h, w
-  std::array<std::int64_t, 3> taps{};
   std::int64_t batch = 1;
 
   std::int64_t points() const { return axes[0].points * axes[1].points * axes[2].points; }
@@ -34,9 +33,8 @@ struct TileBox {
   int rowClasses() const { return static_cast<int>(axes[0].classes.size() * axes[1].classes.size()); }
 };
 
-/// `tiled`: the tensor that is cut into tiles; `patched`: the one whose patches they meet, `pad` before the first.
-TileBox makeTileBox(const std::array<std::int64_t, 3>& tile, const ConvView& view, const TensorView& tiled,
-                    const TensorView& patched, const Dhw& pad);
+/// A side of the tiles.
+using TileSide = Elements TileAxis::*;
 
 /// What a stream moves by from image to image, and from tile to tile along each axis; `origin`: where tile 0 starts.
 struct TileStream {
@@ -45,8 +43,8 @@ struct TileStream {
   std::array<std::int64_t, 3> tile{};
   std::int64_t origin = 0;
 };
-/// A tensor's patches (its positions start `pad` before the tensor), or its tiles (pad = 0).
-TileStream tensorStream(int stream, const TensorView& tensor, const TileBox& box, bool patches);
+/// `tensor` is that side of the box.
+TileStream tensorStream(int stream, const TensorView& tensor, const TileBox& box, TileSide side);
 
 /// The axis of rows of tiles, and that of tiles in a row. `panels`: (stream, bytes a tile) that count rows and tiles.
 int addRowAxis(ProgramBuilder& b, const TileBox& box, const std::vector<TileStream>& tensors,
@@ -54,21 +52,12 @@ int addRowAxis(ProgramBuilder& b, const TileBox& box, const std::vector<TileStre
 int addTileAxis(ProgramBuilder& b, const TileBox& box, const std::vector<TileStream>& tensors,
                 const std::vector<std::pair<int, std::int64_t>>& panels);
 
-/// Which matrix each transformed axis gets, where it reads and writes.
-struct BoxTransform {
-  std::function<Matrix(std::size_t axis)> matrix;
-  std::array<std::int64_t, 3> inStride{}, outStride{};
-  /// What exists of a tile's inputs, what is wanted of its outputs; null: everything.
-  Range TileClass::* inputs = nullptr;
-  Range TileClass::* outputs = nullptr;
-  bool fromW = true;  ///< W first (reads tensors row by row) or last (writes them so)
-};
-/// The axes of the transform, whose classes are those of `rowAxis` and `tileAxis` (-1: nothing depends on the tile).
-std::vector<PassAxis> boxPasses(const TileBox& box, const BoxTransform& transform, int rowAxis, int tileAxis);
+/// The passes along the axes that are transformed, W first (reads tensors row by row) or last (writes them so).
+std::vector<PassAxis> boxPasses(const TileBox& box, bool fromW, const std::function<PassAxis(std::size_t axis)>& pass);
 
-/// Strides of a box of points that are `pitch` bytes apart.
-std::array<std::int64_t, 3> pointStrides(const TileBox& box, std::int64_t pitch);
-/// Strides of a box of taps.
-std::array<std::int64_t, 3> tapStrides(const TileBox& box, std::int64_t pitch);
+/// What exists of the patches, or tiles, by class of addRowAxis' axis (d, h) or addTileAxis' (w).
+std::vector<Range> tileRanges(const TileBox& box, std::size_t axis, Range TileClass::* existing);
+/// Bytes between an axis' elements of a tensor that is that side of the box.
+std::int64_t elementStride(const TensorView& tensor, const TileBox& box, TileSide side, std::size_t axis);
 
 }  // namespace cubejit

@@ -4,18 +4,21 @@
 // big one, and the taps are the results. Points are multiplied over tiles (one matrix product a point) into accumulators, whose
 // sums of points become sums of taps at the end.
 // Usually a task transforms some rows of tiles and patches after the other and adds their products to shared accumulators. With
-// panel_c all of them are transformed first, and a task has a part of dw to itself, whose accumulators stay in its L2.
-// Leaves transforms to linear_transforms, tiles to tile_box, the way into dw's order to weights_unpack.
+// buffer_c all of them are transformed first, and a task has a part of dw to itself, whose accumulators stay in its L2.
+// Strides make several filters of it, one a residue of the big tensor, which has patches, sums of points and taps of its own.
+// Leaves transforms to linear_transforms, tiles to tile_box, residues to shape.h, the way into dw's order to weights_unpack.
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "algorithms/kit/lower/chained_call.h"
 #include "algorithms/kit/lower/data_gradient.h"
 #include "algorithms/kit/lower/point_product.h"
-#include "algorithms/kit/lower/tile_box.h"
 #include "algorithms/kit/lower/weights_unpack.h"
 #include "algorithms/kit/panel_pitch.h"
-#include "algorithms/winograd/lower/matrices.h"
+#include "algorithms/winograd/lower/residue_box.h"
+#include "algorithms/winograd/lower/tile_rows.h"
+#include "algorithms/winograd/matrices.h"
 #include "algorithms/winograd/winograd.h"
 
 namespace cubejit {
@@ -28,18 +31,20 @@ class WinogradWeightsLowering {
         lanes_(machine.isa.lanes()),
         registers_(passRegisters(machine.isa)),
         b_(problemLabel(problem, Pass::kDw)),
-        v_(makeConvView(problem, Pass::kDw)),
-        box_(makeTileBox({plan.tileD, plan.tileH, plan.tileW}, v_, v_.small, v_.big, v_.pad)) {
+        s_(winogradShape(problem, plan)),
+        v_(s_.view),
+        residues_(residuesOf(s_)),
+        boxes_(residueBoxes(s_, residues_)) {
     width_ = plan.registerVectors * lanes_;
     laneBlocks_ = (v_.big.channels + width_ - 1) / width_;
     rowBlocks_ = (v_.small.channels + plan.registerRows - 1) / plan.registerRows;
     rowParts_ = std::min(plan.rowParts, rowBlocks_);
     laneParts_ = std::min(plan.vectorParts, laneBlocks_);
-    reductionBlocks_ = std::max<std::int64_t>(1, (box_.rows() + plan.cacheRows - 1) / plan.cacheRows);
+    reductionBlocks_ = std::max<std::int64_t>(1, (s_.rows + plan.cacheRows - 1) / plan.cacheRows);
     splits_ = plan.bufferC ? 1 : std::clamp<std::int64_t>(plan.reductionParts, 1, reductionBlocks_);
-    const std::int64_t blockTiles = (box_.rows() + reductionBlocks_ - 1) / reductionBlocks_ * box_.tilesOfRow(),
-                       tiles = plan.bufferC ? box_.rows() * box_.tilesOfRow() : blockTiles;
-    bigPitch_ = panelPitch(laneBlocks_ * width_ * 4);
+    const std::int64_t blockTiles = (s_.rows + reductionBlocks_ - 1) / reductionBlocks_ * s_.tilesOfRow,
+                       tiles = plan.bufferC ? s_.rows * s_.tilesOfRow : blockTiles;
+    bigPitch_ = panelPitch(s_.residues * laneBlocks_ * width_ * 4);
     smallPitch_ = panelPitch((v_.small.channels + lanes_ - 1) / lanes_ * lanes_ * 4);
     bigPoint_ = panelPitch(tiles * bigPitch_);
     smallPoint_ = panelPitch(tiles * smallPitch_);
@@ -65,16 +70,17 @@ class WinogradWeightsLowering {
   TileProgram run() {
     const int x = b_.addTensor(TensorId::kX, v_.bigIsX ? v_.big.span : v_.small.span);
     const int dy = b_.addTensor(TensorId::kDy, v_.bigIsX ? v_.small.span : v_.big.span);
-    bigBuffer_ = v_.bigIsX ? x : dy;
-    smallBuffer_ = v_.bigIsX ? dy : x;
+    big_.emplace(b_, "big", v_.big, v_.bigIsX ? x : dy, boxes_.front(), &TileAxis::patched, v_.big.channels, lanes_);
+    small_.emplace(b_, "small", v_.small, v_.bigIsX ? dy : x, boxes_.front(), &TileAxis::tiled, v_.small.channels,
+                   lanes_);
     taps_.dwBuffer = b_.addTensor(TensorId::kDw, taps_.dw.bytes);
     const Buffer::Use accumulators = plan_.bufferC ? Buffer::Use::kPrivate : Buffer::Use::kShared,
                       panels = plan_.bufferC ? Buffer::Use::kShared : Buffer::Use::kPrivate;
     const std::int64_t copies = plan_.bufferC ? 1 : v_.groups, held = plan_.bufferC ? v_.groups : 1;
     sumsBuffer_ = b_.addBuffer("point_sums", accumulators, splits_ * copies * heldLanes_ * laneSums());
     taps_.scratchBuffer = b_.addBuffer("tap_sums", accumulators, copies * heldLanes_ * laneTaps());
-    patches_ = b_.addBuffer("patches", panels, held * box_.points() * bigPoint_);
-    tiles_ = b_.addBuffer("tiles", panels, held * box_.points() * smallPoint_);
+    patches_ = b_.addBuffer("patches", panels, held * s_.volume() * bigPoint_);
+    tiles_ = b_.addBuffer("tiles", panels, held * s_.volume() * smallPoint_);
     if (plan_.bufferC) {
       transformPhase();
       partPhase();
@@ -90,58 +96,100 @@ class WinogradWeightsLowering {
 
  private:
   // F(taps, m): the tile is the filter, the taps are the results.
-  WinogradMatrices matricesOf(std::size_t axis) const { return winogradMatrices(box_.taps[axis], box_.axes[axis].m); }
-  // Accumulators lie [lane block][point][row][width], sums of taps [lane block][row][tap][width].
+  WinogradMatrices matricesOf(std::size_t axis) const { return winogradMatrices(s_.taps[axis], s_.tile[axis]); }
+  // Accumulators lie [lane block][residue][point][row][width], sums of taps [lane block][row][tap][width].
   std::int64_t sumPoint() const { return panelPitch(heldRows_ * width_ * 4); }
-  std::int64_t laneSums() const { return box_.points() * sumPoint(); }
+  std::int64_t residueSums() const { return s_.volume() * sumPoint(); }
+  std::int64_t laneSums() const { return s_.residues * residueSums(); }
   std::int64_t tapRow() const { return taps_.taps * width_ * 4; }
   std::int64_t laneTaps() const { return heldRows_ * tapRow(); }
-  std::int64_t firstRow(std::int64_t block) const { return box_.rows() * block / reductionBlocks_; }
+  std::int64_t firstRow(std::int64_t block) const { return s_.rows * block / reductionBlocks_; }
 
-  // Where both tensors' transforms read and write.
-  struct Operands {
-    int big, bigOut, small, smallOut;
+  // Panels of both tensors' transforms.
+  struct Panels {
+    int bigOut = -1, smallOut = -1;
   };
-  Operands addOperands() {
-    return Operands{b_.addStream("big", bigBuffer_), b_.addStream("patches_out", patches_),
-                    b_.addStream("small", smallBuffer_), b_.addStream("tiles_out", tiles_)};
-  }
-  int addRows(const Operands& o) {
-    return addRowAxis(b_, box_, {tensorStream(o.big, v_.big, box_, true), tensorStream(o.small, v_.small, box_, false)},
-                      {{o.bigOut, bigPitch_}, {o.smallOut, smallPitch_}});
+  Panels addPanels() {
+    big_->enterPhase();
+    small_->enterPhase();
+    return Panels{b_.addStream("patches_out", patches_), b_.addStream("tiles_out", tiles_)};
   }
 
-  // A row of tiles and patches; of the small tensor the channels that `ranges` gives the class of `rangeAxis`.
-  Node transformRow(const Operands& o, int rows, int rangeAxis, const std::vector<Range>& ranges) {
-    const int tiles =
-        addTileAxis(b_, box_, {tensorStream(o.big, v_.big, box_, true), tensorStream(o.small, v_.small, box_, false)},
-                    {{o.bigOut, bigPitch_}, {o.smallOut, smallPitch_}});
-    BoxTransform patches;
-    patches.matrix = [&](std::size_t axis) { return matricesOf(axis).data; };
-    patches.inStride = {v_.big.dStride, v_.big.hStride, v_.big.wStride};
-    patches.outStride = pointStrides(box_, bigPoint_);
-    patches.inputs = &TileClass::patch;
-    BoxTransform filters = patches;
-    filters.matrix = [&](std::size_t axis) { return matricesOf(axis).taps; };
-    filters.inStride = {v_.small.dStride, v_.small.hStride, v_.small.wStride};
-    filters.outStride = pointStrides(box_, smallPoint_);
-    filters.inputs = &TileClass::tile;
-    const std::vector<PassAxis> ofBig = boxPasses(box_, patches, rows, tiles),
-                                ofSmall = boxPasses(box_, filters, rows, tiles);
+  // What the transforms of a residue walk over. The tiles are all residues', and transformed with the first one's patches.
+  struct Walk {
+    std::vector<TileStream> tensors;
+    std::vector<std::pair<int, std::int64_t>> panels;
+  };
+  Walk walkOf(const Panels& o, std::size_t residue) const {
+    const TileBox& box = boxes_[residue];
+    Walk walk{big_->walk(box), {{o.bigOut, bigPitch_}}};
+    if (residue > 0) {  // its patches lie beside those of the one before
+      walk.tensors.push_back(
+          {.stream = o.bigOut, .origin = static_cast<std::int64_t>(residue) * laneBlocks_ * width_ * 4});
+      return walk;
+    }
+    for (const TileStream& stream : small_->walk(box)) walk.tensors.push_back(stream);
+    walk.panels.emplace_back(o.smallOut, smallPitch_);
+    return walk;
+  }
+  int addRows(const Panels& o, std::size_t residue) {
+    const Walk walk = walkOf(o, residue);
+    return addRowAxis(b_, boxes_[residue], walk.tensors, walk.panels);
+  }
+
+  // A row of a residue's patches, and of tiles; of the small tensor the channels that `ranges` gives the class of `rangeAxis`.
+  std::vector<Node> transformRow(const Panels& o, std::size_t residue, int rows, int rangeAxis,
+                                 const std::vector<Range>& ranges) {
+    const TileBox& box = boxes_[residue];
+    const Walk walk = walkOf(o, residue);
+    std::vector<Node> row = big_->load(box, rows);
+    if (residue == 0) {
+      for (Node& node : small_->load(box, rows)) row.push_back(std::move(node));
+    }
+    const int tiles = addTileAxis(b_, box, walk.tensors, walk.panels);
+    const std::vector<PassAxis> ofBig = boxPasses(box, true, [&](std::size_t axis) {
+      PassAxis pass{.matrix = matricesOf(axis).data,
+                    .inStride = big_->stride(box, axis),
+                    .outStride = box.pointStep(axis) * bigPoint_,
+                    .classAxis = axis == 2 ? tiles : rows,
+                    .inputs = tileRanges(box, axis, &TileClass::patch)};
+      pass.outputs.assign(pass.inputs.size(), pointRange(s_, residues_[residue], axis));
+      return pass;
+    });
     const PassChannels bigChannels{lanes_, passVectors(ofBig, registers_, 4), true, false,
                                    -1,     {Range{0, v_.big.channels}}};
+    std::vector<Node> nodes = linearPasses(room_, "big", ofBig, bigChannels, big_->stream(), o.bigOut);
+    if (residue > 0) {
+      row.push_back(loopNode(tiles, std::move(nodes)));
+      return row;
+    }
+    const std::vector<PassAxis> ofSmall = boxPasses(box, true, [&](std::size_t axis) {
+      PassAxis pass{.matrix = matricesOf(axis).taps,
+                    .inStride = small_->stride(box, axis),
+                    .outStride = box.pointStep(axis) * smallPoint_,
+                    .classAxis = axis == 2 ? tiles : rows,
+                    .inputs = tileRanges(box, axis, &TileClass::tile)};
+      pass.outputs.assign(pass.inputs.size(), Range{0, s_.points[axis]});
+      return pass;
+    });
     const PassChannels smallChannels{lanes_, passVectors(ofSmall, registers_, 4), true, false, rangeAxis, ranges};
-    std::vector<Node> nodes = linearPasses(room_, "big", ofBig, bigChannels, o.big, o.bigOut);
-    for (Node& node : linearPasses(room_, "small", ofSmall, smallChannels, o.small, o.smallOut))
+    for (Node& node : linearPasses(room_, "small", ofSmall, smallChannels, small_->stream(), o.smallOut))
       nodes.push_back(std::move(node));
-    return loopNode(tiles, std::move(nodes));
+    row.push_back(loopNode(tiles, std::move(nodes)));
+    return row;
   }
 
   // Streams and axes of the products.
   struct Products {
     int a, lanes, c;
-    int rowBlocks, laneBlocks, point;
+    int rowBlocks, laneBlocks, point, residue;
   };
+  // Loops around a block of rows: residues that have the point.
+  std::vector<int> loopsOf(const Products& p) const {
+    if (p.residue < 0) return {p.point, p.laneBlocks, p.rowBlocks};
+    return {p.point, p.laneBlocks, p.residue, p.rowBlocks};
+  }
+
   Products addProducts() {
     Products p{};
     p.a = b_.addStream("tiles", tiles_);
@@ -156,7 +204,21 @@ class WinogradWeightsLowering {
     for (std::int64_t i = 0; i < laneBlocks_; ++i)
       b_.addStep(p.laneBlocks, {{p.lanes, i * width_ * 4}, {p.c, i * laneSums()}},
                  (i + 1) * width_ <= v_.big.channels ? 0 : 1);
-    p.point = b_.addUniformAxis("point", box_.points(), {{p.a, smallPoint_}, {p.lanes, bigPoint_}, {p.c, sumPoint()}});
+    p.point = addPointAxis(b_, s_, {}, {{p.a, smallPoint_}, {p.lanes, bigPoint_}, {p.c, sumPoint()}});
+    p.residue = s_.residues > 1 ? b_.addAxis("residue") : -1;
+    if (p.residue < 0) return p;
+    std::vector<Window> windows;
+    for (int dropped = 0; dropped < b_.phase().axes[static_cast<std::size_t>(p.point)].classes; ++dropped) {
+      const auto begin = static_cast<int>(b_.axisSteps(p.residue));
+      for (std::int64_t q = 0; q < s_.residues; ++q) {
+        if ((residues_[static_cast<std::size_t>(q)].shortAxes & dropped) == 0)
+          b_.addStep(p.residue, {{p.lanes, q * laneBlocks_ * width_ * 4}, {p.c, q * residueSums()}});
+      }
+      windows.push_back(Window{begin, static_cast<int>(b_.axisSteps(p.residue))});
+    }
+    Axis& added = b_.phase().axes[static_cast<std::size_t>(p.residue)];
+    added.windowAxis = p.point;
+    added.windows = std::move(windows);
     return p;
   }
 
@@ -177,7 +239,7 @@ class WinogradWeightsLowering {
   }
 
   double productCycles() const {
-    return static_cast<double>(v_.groups * box_.rows() * box_.tilesOfRow() * box_.points()) *
+    return static_cast<double>(v_.groups * s_.rows * s_.tilesOfRow * s_.pointsOfResidues()) *
            static_cast<double>(v_.small.channels * laneBlocks_ * plan_.registerVectors);
   }
 
@@ -185,16 +247,17 @@ class WinogradWeightsLowering {
   void reductionPhase() {
     b_.beginPhase("winograd");
     room_.enterPhase();
-    const Operands o = addOperands();
+    const Panels o = addPanels();
     const Products p = addProducts();
-    const int groups = b_.addUniformAxis(
-        "g", v_.groups,
-        {{o.big, v_.big.groupStride()}, {o.small, v_.small.groupStride()}, {p.c, laneBlocks_ * laneSums()}});
-    const int rows = addRows(o);
+    const int groups = b_.addUniformAxis("g", v_.groups,
+                                         {{big_->tensor(), v_.big.groupStride()},
+                                          {small_->tensor(), v_.small.groupStride()},
+                                          {p.c, laneBlocks_ * laneSums()}});
+    const int rows = addRows(o, 0);
     const int block = b_.addPartition("reduction_block", rows, reductionBlocks_);
     for (std::int64_t i = 0; i < reductionBlocks_; ++i) {  // panels start with the block's first row
-      b_.moveStep(block, i, o.bigOut, -firstRow(i) * box_.tilesOfRow() * bigPitch_);
-      b_.moveStep(block, i, o.smallOut, -firstRow(i) * box_.tilesOfRow() * smallPitch_);
+      b_.moveStep(block, i, o.bigOut, -firstRow(i) * s_.tilesOfRow * bigPitch_);
+      b_.moveStep(block, i, o.smallOut, -firstRow(i) * s_.tilesOfRow * smallPitch_);
     }
     const int split = b_.addPartition("split", block, splits_);
     for (std::int64_t i = 0; i < splits_; ++i) b_.moveStep(split, i, p.c, i * v_.groups * laneBlocks_ * laneSums());
@@ -203,12 +266,15 @@ class WinogradWeightsLowering {
     for (const Window& w : b_.phase().axes[static_cast<std::size_t>(p.rowBlocks)].windows)
       ranges.push_back(Range{w.begin * plan_.registerRows, std::min(w.end * plan_.registerRows, v_.small.channels)});
     std::vector<Node> body;
-    body.push_back(loopNode(rows, {transformRow(o, rows, rowPart, ranges)}));
+    for (std::size_t q = 0; q < boxes_.size(); ++q) {
+      const int ofResidue = q == 0 ? rows : addRows(o, q);
+      if (q > 0) dealLike(b_, ofResidue, rows);
+      body.push_back(loopNode(ofResidue, transformRow(o, q, ofResidue, rowPart, ranges)));
+    }
     Call call{"multiply", p.a, p.lanes, p.c, {block, p.rowBlocks}, {}};
     for (std::int64_t i = 0; i < reductionBlocks_; ++i)
-      addVariants(call, (firstRow(i + 1) - firstRow(i)) * box_.tilesOfRow(), isFirst(i));
-    for (Node& node : nest({p.point, p.laneBlocks, p.rowBlocks}, {chainedCall(b_, std::move(call))}))
-      body.push_back(std::move(node));
+      addVariants(call, (firstRow(i + 1) - firstRow(i)) * s_.tilesOfRow, isFirst(i));
+    for (Node& node : nest(loopsOf(p), {chainedCall(b_, std::move(call))})) body.push_back(std::move(node));
     b_.phase().parallelAxes = {groups, split, rowPart};
     b_.phase().body = {loopNode(block, std::move(body))};
     b_.phase().workCycles = productCycles();
@@ -221,20 +287,23 @@ class WinogradWeightsLowering {
     }
     return false;
   }
-  // All patches and tiles.
+  // All patches and tiles, a phase for each residue.
   void transformPhase() {
-    b_.beginPhase("transform");
-    room_.enterPhase();
-    const Operands o = addOperands();
-    const int groups = b_.addUniformAxis("g", v_.groups,
-                                         {{o.big, v_.big.groupStride()},
-                                          {o.small, v_.small.groupStride()},
-                                          {o.bigOut, box_.points() * bigPoint_},
-                                          {o.smallOut, box_.points() * smallPoint_}});
-    const int rows = addRows(o);
-    b_.phase().parallelAxes = {groups, rows};
-    b_.phase().body = {transformRow(o, rows, -1, {Range{0, v_.small.channels}})};
-    b_.phase().workCycles = static_cast<double>(v_.groups * box_.points() * (bigPoint_ + smallPoint_)) / 64.0 * 6.0;
+    for (std::size_t q = 0; q < boxes_.size(); ++q) {
+      b_.beginPhase("transform");
+      room_.enterPhase();
+      const Panels o = addPanels();
+      const int groups = b_.addUniformAxis("g", v_.groups,
+                                           {{big_->tensor(), v_.big.groupStride()},
+                                            {small_->tensor(), v_.small.groupStride()},
+                                            {o.bigOut, s_.volume() * bigPoint_},
+                                            {o.smallOut, s_.volume() * smallPoint_}});
+      const int rows = addRows(o, q);
+      b_.phase().parallelAxes = {groups, rows};
+      b_.phase().body = transformRow(o, q, rows, -1, {Range{0, v_.small.channels}});
+      b_.phase().workCycles =
+          static_cast<double>(v_.groups * s_.volume() * (bigPoint_ / s_.residues + smallPoint_)) / 64.0 * 6.0;
+    }
   }
 
   // Tasks are parts of dw: products over all tiles, sums of taps, dw.
@@ -245,8 +314,7 @@ class WinogradWeightsLowering {
     const int points = b_.addStream("points", sumsBuffer_), taps = b_.addStream("taps", taps_.scratchBuffer),
               sums = b_.addStream("tap_sums", taps_.scratchBuffer), dw = b_.addStream("dw", taps_.dwBuffer);
     const int groups = b_.addUniformAxis(
-        "g", v_.groups,
-        {{p.a, box_.points() * smallPoint_}, {p.lanes, box_.points() * bigPoint_}, {dw, taps_.dw.group}});
+        "g", v_.groups, {{p.a, s_.volume() * smallPoint_}, {p.lanes, s_.volume() * bigPoint_}, {dw, taps_.dw.group}});
     const std::int64_t base = plan_.registerRows;
     for (std::int64_t i = 0; i < rowBlocks_; ++i) {
       b_.moveStep(p.rowBlocks, i, points, i * base * width_ * 4);
@@ -270,8 +338,8 @@ class WinogradWeightsLowering {
       for (const int stream : {taps, sums}) b_.moveStep(lanePart, i, stream, -before * laneTaps());
     }
     Call call{"multiply", p.a, p.lanes, p.c, {p.rowBlocks}, {}};
-    addVariants(call, box_.rows() * box_.tilesOfRow(), true);
-    std::vector<Node> body = nest({p.point, p.laneBlocks, p.rowBlocks}, {chainedCall(b_, std::move(call))});
+    addVariants(call, s_.rows * s_.tilesOfRow, true);
+    std::vector<Node> body = nest(loopsOf(p), {chainedCall(b_, std::move(call))});
     const int row = b_.addUniformAxis("row", base, {{points, width_ * 4}, {taps, tapRow()}});
     Axis& rowsOfBlock = b_.phase().axes[static_cast<std::size_t>(row)];
     rowsOfBlock.windowAxis = p.rowBlocks;
@@ -302,14 +370,29 @@ class WinogradWeightsLowering {
 
   // A row's points into its taps.
   std::vector<Node> tapsOf(int points, int taps) {
-    BoxTransform transform;
-    transform.matrix = [&](std::size_t axis) { return matricesOf(axis).results; };
-    transform.inStride = pointStrides(box_, sumPoint());
-    transform.outStride = tapStrides(box_, width_ * 4);
-    const std::vector<PassAxis> passes = boxPasses(box_, transform, -1, -1);
+    const bool several = s_.residues > 1;
+    const int residue = several ? b_.addAxis("residue_taps", static_cast<int>(s_.residues)) : -1;
+    for (std::int64_t q = 0; several && q < s_.residues; ++q) {
+      b_.addStep(
+          residue,
+          {{points, q * residueSums()}, {taps, firstTap(s_, residues_[static_cast<std::size_t>(q)]) * width_ * 4}},
+          static_cast<int>(q));
+    }
+    const std::vector<PassAxis> passes = boxPasses(boxes_.front(), true, [&](std::size_t axis) {
+      PassAxis pass{.matrix = matricesOf(axis).results,
+                    .inStride = boxes_.front().pointStep(axis) * sumPoint(),
+                    .outStride = tapStep(s_, axis) * width_ * 4,
+                    .classAxis = residue};
+      for (const Residue& of : residues_) {
+        pass.inputs.push_back(pointRange(s_, of, axis));
+        pass.outputs.push_back(Range{0, of.taps[axis]});
+      }
+      return pass;
+    });
     const PassChannels channels{
         lanes_, passVectors(passes, registers_, plan_.registerVectors), false, false, -1, {Range{0, width_}}};
-    return linearPasses(room_, "taps", passes, channels, points, taps);
+    std::vector<Node> nodes = linearPasses(room_, "taps", passes, channels, points, taps);
+    return several ? nest({residue}, std::move(nodes)) : nodes;
   }
 
   const WinogradWeightsPlan& plan_;
@@ -317,13 +400,16 @@ class WinogradWeightsLowering {
   const std::int64_t registers_;
   ProgramBuilder b_;
   PassRoom room_{b_};
-  const ConvView v_;
-  const TileBox box_;
+  const WinogradShape s_;
+  const ConvView& v_;
+  const std::vector<Residue> residues_;
+  const std::vector<TileBox> boxes_;  ///< by residue
   std::int64_t width_ = 16, laneBlocks_ = 1, rowBlocks_ = 1, laneParts_ = 1, rowParts_ = 1, reductionBlocks_ = 1,
                splits_ = 1;
   std::int64_t bigPitch_ = 0, smallPitch_ = 0, bigPoint_ = 0, smallPoint_ = 0, heldRows_ = 1, heldLanes_ = 1;
   WeightsScratch taps_;
-  int sumsBuffer_ = -1, bigBuffer_ = -1, smallBuffer_ = -1, patches_ = -1, tiles_ = -1;
+  std::optional<TileRows> big_, small_;
+  int sumsBuffer_ = -1, patches_ = -1, tiles_ = -1;
 };
 
 }  // namespace

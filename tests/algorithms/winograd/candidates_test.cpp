@@ -66,7 +66,7 @@ TEST(WinogradCandidates, AreChosenWhereTheyCostLess) {
 TEST(WinogradCandidates, OtherGeometriesHaveNone) {
   const Machine machine = smallHostOf(IsaLevel::kAvx512);
   for (const auto change :
-       {+[](Problem& p) { p.stride.w = 2; }, +[](Problem& p) { p.dilation.h = 2; }, +[](Problem& p) { p.kernel.w = 6; },
+       {+[](Problem& p) { p.stride.w = 3; }, +[](Problem& p) { p.dilation.h = 2; }, +[](Problem& p) { p.kernel.w = 8; },
         +[](Problem& p) { p.kernel = Dhw{1, 1, 1}; }, +[](Problem& p) { p.batch = 0; }}) {
     Problem p = threeTaps();
     change(p);
@@ -78,6 +78,33 @@ TEST(WinogradCandidates, OtherGeometriesHaveNone) {
   }
 }
 
+TEST(WinogradCandidates, StridesBelowTheKernelHaveSome) {
+  const Machine machine = smallHostOf(IsaLevel::kAvx512);
+  for (const bool transposed : {false, true}) {
+    Problem p = threeTaps();
+    p.transposed = transposed;
+    p.stride = Dhw{1, 2, 2};
+    (transposed ? p.in : p.out) = Dhw{1, 10, 11};
+    p.out = transposed ? Dhw{1, 19, 21} : p.out;
+    ASSERT_TRUE(checkProblem(p).ok()) << checkProblem(p).error().message;
+    for (const Pass pass : {Pass::kDx, Pass::kDw}) {
+      const std::vector<TilingPlan> plans = proposedPlans("winograd", p, pass, machine);
+      EXPECT_FALSE(plans.empty());
+      for (const TilingPlan& plan : plans) EXPECT_THAT(checkPlan(p, plan, machine), testing::IsEmpty());
+    }
+  }
+}
+
+TEST(WinogradRules, ErrorsAreBounded) {
+  const Machine machine = smallHostOf(IsaLevel::kAvx512);
+  Problem p = problemOf(1, 32, 32, {12, 12, 12}, {3, 3, 3}, {1, 1, 1});
+  p.math = MathMode::kRelaxed;
+  WinogradDataPlan plan = winogradDataCandidates(p, machine).front();
+  plan.tileD = plan.tileH = plan.tileW = 6;
+  EXPECT_THAT(checkPlan(p, plan, machine),
+              testing::ElementsAre(testing::HasSubstr("tiles of 6 x 6 x 6 let rounding errors grow 94 times")));
+}
+
 TEST(WinogradRules, NameTheFieldAndTheValues) {
   const Machine machine = smallHostOf(IsaLevel::kAvx512);
   const Problem p = threeTaps();
@@ -86,8 +113,8 @@ TEST(WinogradRules, NameTheFieldAndTheValues) {
   };
   const WinogradDataPlan dx = winogradDataCandidates(p, machine).front();
   WinogradDataPlan q = dx;
-  q.tileW = 5;
-  refused(q, "tile_w = 5 must be at least 2, and with 3 taps");
+  q.tileW = 7;
+  refused(q, "tile_w = 7 must be at least 2, and with 3 taps");
   q = dx;
   q.tileH = 1;
   refused(q, "tile_h = 1");

@@ -60,7 +60,6 @@ TEST(WinogradPlans, AllOfThemAreRight) {
   int plans = 0;
   for (int i = 0; i < 12; ++i) {
     Problem problem = randomFilterable(random);
-    problem.layout = Layout::kNdhwc;  // as candidates are made for
     for (const Pass pass : {Pass::kDx, Pass::kDw}) {
       const PassMask mask = maskOf(pass);
       for (const TilingPlan& plan : proposedPlans("winograd", problem, pass, machine)) {

@@ -32,19 +32,28 @@ TEST(LinearPasses, VectorsAtOnceFitTheRegisters) {
 }
 
 TEST(Tiles, ClassesSayWhatExists) {
-  const TileAxis axis = makeTileAxis(4, 3, 1, 10, 10);  // 0-3, 4-7, 8-9 of ten positions, padded by one
+  const TileAxis axis = makeTileAxis(4, 3, 10, {0, 1, 10}, {-1, 1, 10});  // 0-3, 4-7, 8-9 of ten, padded by one
   ASSERT_EQ(axis.tiles(), 3);
   const auto at = [&](std::size_t tile) { return axis.classes[static_cast<std::size_t>(axis.classOf[tile])]; };
   EXPECT_EQ(at(0), (TileClass{{1, 6}, {0, 4}}));
   EXPECT_EQ(at(1), (TileClass{{0, 6}, {0, 4}}));
   EXPECT_EQ(at(2), (TileClass{{0, 3}, {0, 2}}));
-  EXPECT_EQ(axis.patchStart(2), 7);
 }
 
 TEST(Tiles, PatchesOutsideTheTensorAreEmpty) {
-  const TileAxis axis = makeTileAxis(2, 2, -9, 4, 6);  // starts nine positions into a tensor of six
+  const TileAxis axis = makeTileAxis(2, 2, 4, {0, 1, 4}, {9, 1, 6});  // starts nine positions into a tensor of six
   ASSERT_EQ(axis.tiles(), 2);
   for (const TileClass& c : axis.classes) EXPECT_EQ(c.patch.lo, c.patch.hi);
+}
+
+TEST(Tiles, ElementsAreEveryStridethPosition) {
+  const Elements odd{-1, 2, 7};  // -1, 1, 3, 5, 7 ..
+  EXPECT_EQ(odd.existing(), (Range{1, 4}));
+  const TileAxis axis = makeTileAxis(2, 2, 4, odd, {0, 2, 7});  // tiles of two of them, patches of three even ones
+  ASSERT_EQ(axis.tiles(), 2);
+  const auto at = [&](std::size_t tile) { return axis.classes[static_cast<std::size_t>(axis.classOf[tile])]; };
+  EXPECT_EQ(at(0), (TileClass{{0, 3}, {1, 2}}));
+  EXPECT_EQ(at(1), (TileClass{{0, 2}, {0, 2}}));
 }
 
 TEST(PointProduct, ListsCoverEveryStep) {

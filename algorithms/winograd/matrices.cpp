@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides how the matrices are evaluated: in double, from the points, and rounded once.
-#include "algorithms/winograd/lower/matrices.h"
+#include "algorithms/winograd/matrices.h"
 
+#include <array>
 #include <cmath>
 
 namespace cubejit {
@@ -24,6 +25,22 @@ Matrix sized(std::int64_t rows, std::int64_t cols) {
   return Matrix{rows, cols, std::vector<float>(static_cast<std::size_t>(rows * cols), 0.0F)};
 }
 
+double squares(const Matrix& matrix, std::int64_t row) {
+  double sum = 0;
+  for (std::int64_t c = 0; c < matrix.cols; ++c) sum += std::pow(matrix.at(row, c), 2.0);
+  return sum;
+}
+
+double errorGrowthOf(std::int64_t m, std::int64_t r) {
+  const WinogradMatrices w = winogradMatrices(m, r);
+  double sum = 0;
+  for (std::int64_t i = 0; i < m; ++i) {
+    for (std::int64_t k = 0; k < w.data.rows; ++k)
+      sum += std::pow(w.results.at(i, k), 2.0) * squares(w.taps, k) * squares(w.data, k);
+  }
+  return std::sqrt(sum / static_cast<double>(m * r));
+}
+
 void set(Matrix& matrix, std::int64_t r, std::int64_t c, double value) {
   matrix.values[static_cast<std::size_t>(r * matrix.cols + c)] = static_cast<float>(value);
 }
@@ -31,7 +48,7 @@ void set(Matrix& matrix, std::int64_t r, std::int64_t c, double value) {
 }  // namespace
 
 WinogradMatrices winogradMatrices(std::int64_t m, std::int64_t r) {
-  static constexpr double kPoints[] = {0.0, 1.0, -1.0, 0.5, -2.0};
+  static constexpr double kPoints[] = {0.0, 1.0, -1.0, 0.5, -2.0, -0.5, 2.0};
   const std::int64_t n = m + r - 1, finite = n - 1;  // the last point is infinity
   WinogradMatrices out{sized(m, n), sized(n, r), sized(n, n)};
   Polynomial all{1.0};
@@ -52,6 +69,30 @@ WinogradMatrices winogradMatrices(std::int64_t m, std::int64_t r) {
   set(out.taps, finite, r - 1, 1.0);
   for (std::int64_t i = 0; i < n; ++i) set(out.data, finite, i, all[static_cast<std::size_t>(i)]);
   return out;
+}
+
+double winogradErrorGrowth(std::int64_t m, std::int64_t r) {
+  constexpr std::size_t kSizes = kMostWinogradPoints + 1;
+  using Table = std::array<std::array<double, kSizes>, kSizes>;
+  static const Table kGrowth = [] {
+    Table table{};
+    for (std::size_t tile = 1; tile < kSizes; ++tile) {
+      for (std::size_t taps = 1; tile + taps - 1 < kSizes; ++taps)
+        table[tile][taps] = errorGrowthOf(static_cast<std::int64_t>(tile), static_cast<std::int64_t>(taps));
+    }
+    return table;
+  }();
+  return kGrowth[static_cast<std::size_t>(m)][static_cast<std::size_t>(r)];
+}
+
+double winogradErrorGrowth(const WinogradShape& s) {
+  double growth = 1.0;
+  for (std::size_t a = 0; a < 3; ++a) {
+    // dW: the tile is the filter, taps are the results.
+    if (s.taps[a] > 1)
+      growth *= s.sumsTiles ? winogradErrorGrowth(s.taps[a], s.tile[a]) : winogradErrorGrowth(s.tile[a], s.taps[a]);
+  }
+  return growth;
 }
 
 }  // namespace cubejit
