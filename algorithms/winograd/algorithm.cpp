@@ -17,11 +17,11 @@ bool takesInPlace(const Problem& p, TensorId t) {
 }
 
 // There, or in a panel of the rows that tiles have. Blocks are reordered, and so is what has gaps in pixels and in channels; pixels of dx that
-// agree modulo a stride are no neighbours.
+// agree modulo a stride are no neighbours, and a single axis has no rows.
 bool takesRows(const Problem& p, TensorId t) {
   if (!isCore(p, t) || isWeights(t)) return isCore(p, t);
   if (takesInPlace(p, t)) return true;
-  if (t == TensorId::kDx && !p.transposed && p.stride.w > 1) return false;
+  if (conv_view_detail::hasOneAxis(p) || (t == TensorId::kDx && !p.transposed && p.stride.w > 1)) return false;
   const TensorFormat f = formatOf(p, t);
   return f.strided() ? !conv_view_detail::gapsOf(p, t).apart : f.layout != Layout::kNdc1hwc0;
 }

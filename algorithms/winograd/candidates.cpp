@@ -127,11 +127,11 @@ void addWeights(const WinogradShape& s, const Machine& m, WinogradWeightsPlan pl
 // Plans of every size of tile and register block; `add(plan, laneVectors)` adds those that the rest of a plan can be.
 template <class Plan, class Add>
 void forTiles(const Problem& problem, const Machine& m, const Add& add) {
-  const ConvView v = makeConvView(problem, Plan::kPass);
+  const WinogradShape s = winogradShape(problem, Plan{});  // tiles of one element
+  const ConvView& v = s.view;
   if (!applies(problem, v)) return;
   const TensorView& lane = Plan::kPass == Pass::kDx && !v.bigIsX ? v.small : v.big;
   const std::int64_t laneVectors = divUp(lane.channels, m.isa.lanes());
-  const WinogradShape s = winogradShape(problem, Plan{});  // tiles of one element
   for (const std::int64_t d : tilesOf(s.taps[0], s.tiles[0])) {
     for (const std::int64_t h : tilesOf(s.taps[1], s.tiles[1])) {
       for (const std::int64_t w : tilesOf(s.taps[2], s.tiles[2])) {

@@ -13,8 +13,8 @@ namespace {
 
 void axisRules(const WinogradShape& s, int a, std::vector<std::string>& broken) {
   static constexpr const char* kNames[] = {"d", "h", "w"};
-  const std::string name = kNames[a], field = "tile_" + name;
   const ConvView& v = s.view;
+  const std::string name = kNames[v.oneAxisOnH && a == 1 ? 2 : a], field = std::string("tile_") + kNames[a];
   const std::int64_t taps = s.taps[static_cast<std::size_t>(a)], m = s.tile[static_cast<std::size_t>(a)];
   if (v.stride[a] > 1 && taps == 1) {
     broken.push_back("winograd needs a stride of 1 or of less than the kernel, along " + name + " it is " +
@@ -62,6 +62,8 @@ void problemRules(const Problem& problem, const WinogradShape& s, std::vector<st
     broken.emplace_back("winograd needs tensors whose channels or pixels are neighbours; reorder those in blocks");
   if (s.gather && s.view.stride.w > 1 && !s.tiled.direct())
     broken.emplace_back("winograd with a stride along w writes channels-last f32 results; reorder the others");
+  if (s.view.oneAxis && !(s.tiled.direct() && s.patched.direct()))
+    broken.emplace_back("winograd of a single axis reads and writes channels-last f32 tensors; reorder the others");
   Rules reach;
   for (const TensorView* t : {&s.tiled, &s.patched})
     requireReach(reach, "a tile",
@@ -100,11 +102,11 @@ void note(const std::vector<std::string>& broken, Rules& rules) {
 template <class Plan>
 std::vector<std::string> brokenByProblem(const Problem& core) {
   std::vector<std::string> broken;
+  const Dhw kernel = winogradShape(core, Plan{}).view.kernel;
   Plan plan;
-  const ConvView v = makeConvView(core, Plan::kPass);
-  plan.tileD = v.kernel.d > 1 ? 2 : 1;
-  plan.tileH = v.kernel.h > 1 ? 2 : 1;
-  plan.tileW = v.kernel.w > 1 ? 2 : 1;
+  plan.tileD = kernel.d > 1 ? 2 : 1;
+  plan.tileH = kernel.h > 1 ? 2 : 1;
+  plan.tileW = kernel.w > 1 ? 2 : 1;
   problemRules(core, winogradShape(core, plan), broken);
   return broken;
 }

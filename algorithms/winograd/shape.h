@@ -51,7 +51,7 @@ struct WinogradShape {
 template <class Plan>
 WinogradShape winogradShape(const Problem& problem, const Plan& plan) {
   WinogradShape s;
-  s.view = makeConvView(problem, Plan::kPass);
+  s.view = makeConvView(problem, Plan::kPass, OneAxis::kOnH);  // tasks are cut between rows of tiles
   const bool dx = Plan::kPass == Pass::kDx;
   s.gather = dx && s.view.bigIsX;
   s.sumsTiles = !dx;

@@ -7,8 +7,8 @@
 #include <cctype>
 #include <cstddef>
 #include <cstdlib>
-#include <sstream>
 
+#include "base/text_stream.h"
 #include "codegen/aot/tables.h"
 #include "codegen/tile/print.h"
 #include "codegen/tile/walk.h"
@@ -211,7 +211,7 @@ class Header {
       }
     }
     o_ << "  (void)rest;\n";
-    std::ostringstream before;
+    TextStream before;
     before.swap(o_);
     nodes(ph.body, 1, 0, -1);
     const std::string body = o_.str();
@@ -383,7 +383,7 @@ class Header {
   const WorkspaceLayout workspace_;
   const std::string n_;
   std::string upper_;
-  std::ostringstream o_;
+  TextStream o_;
   const Phase* phase_ = nullptr;
   std::size_t number_ = 0, calls_ = 0, choices_ = 0;
   std::vector<std::string> names_;

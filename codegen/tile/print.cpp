@@ -4,8 +4,7 @@
 // constant distance is one entry and its repetition. Parts are named; @N is number N where a name would not say which.
 #include "codegen/tile/print.h"
 
-#include <sstream>
-
+#include "base/text_stream.h"
 #include "codegen/text/writer.h"
 #include "codegen/tile/class_rows.h"
 #include "codegen/tile/part_names.h"
@@ -237,7 +236,7 @@ class Printer {
   const ProgramNames names_;
   const Phase* phase_ = nullptr;
   const PartNames *streams_ = nullptr, *axes_ = nullptr;
-  std::ostringstream out_;
+  TextStream out_;
 };
 
 }  // namespace

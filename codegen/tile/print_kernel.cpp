@@ -3,9 +3,9 @@
 // Decides how one tile instruction reads: its kind, its label, the words of its fields (tile/kernel_fields.h), and a line for each run of a
 // contract's parts. Operands are written as contract.h names them: a, b and c with byte offsets.
 #include <optional>
-#include <sstream>
 #include <type_traits>
 
+#include "base/text_stream.h"
 #include "codegen/text/writer.h"
 #include "codegen/tile/kernel_fields.h"
 #include "codegen/tile/print.h"
@@ -141,7 +141,7 @@ void printParts(std::ostream& out, const Contract& c, Detail detail) {
 }  // namespace
 
 std::string print(const Kernel& kernel, Detail detail) {
-  std::ostringstream out;
+  TextStream out;
   out << kKernelWords[kernel.index()] << " ";
   std::visit(
       [&](const auto& k) {

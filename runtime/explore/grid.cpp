@@ -75,6 +75,7 @@ Result<std::vector<GridPoint>> gridOf(const std::vector<VariedNumber>& axes, con
       point.machine = std::move(*made);
     } else {
       std::istringstream rules(made.error().message);
+      rules.exceptions(std::ios::badbit);  // where memory ends
       for (std::string rule; std::getline(rules, rule);) {
         if (std::find(broken.begin(), broken.end(), rule) == broken.end()) broken.push_back(rule);
       }

@@ -43,6 +43,7 @@ bool lists(const std::string& controllers, const std::string& wanted) {
 double cgroupCpus(const std::string& membership, const std::string& mount) {
   double cpus = 0;
   std::istringstream lines(membership);
+  lines.exceptions(std::ios::badbit);  // where memory ends
   for (std::string line; std::getline(lines, line);) {
     // hierarchy-number:controllers:path; version 2 has number 0 and no controllers.
     const std::size_t one = line.find(':'), two = one == std::string::npos ? one : line.find(':', one + 1);

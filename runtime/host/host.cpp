@@ -10,10 +10,10 @@
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
+#include "base/text_stream.h"
 #include "cubejit/cubejit.hpp"
 #include "runtime/host/cgroup.h"
 #include "runtime/host/cpu.h"
@@ -37,7 +37,7 @@ std::int64_t cacheBytes(int level) {
 
 double cgroupQuota() {
   std::ifstream membership("/proc/self/cgroup");
-  std::ostringstream text;
+  TextStream text;
   text << membership.rdbuf();
   return cgroupCpus(text.str(), "/sys/fs/cgroup");
 }

@@ -60,6 +60,7 @@ void limits(M& m, V&& v) {
 
 void append(std::string& broken, const std::string& prefix, const std::string& rules) {
   std::istringstream lines(rules);
+  lines.exceptions(std::ios::badbit);  // where memory ends
   for (std::string line; std::getline(lines, line);) broken += (broken.empty() ? "" : "\n") + prefix + line;
 }
 

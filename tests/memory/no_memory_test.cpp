@@ -17,6 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/lower.h"
+#include "codegen/tile/print.h"
 #include "cubejit/cubejit.h"
 #include "cubejit/cubejit.hpp"
 #include "cubejit/dump.h"
@@ -120,6 +122,28 @@ TEST(NoMemory, Compilations) {
       Session session(plainOptions(backend));
       return failureOf(session.compile(request));
     });
+  }
+}
+
+// Streams of the standard library go on without what they had no memory for.
+TEST(NoMemory, TextIsWholeOrNone) {
+  Session session(plainOptions());
+  const auto plan = session.plan(layer(), Pass::kDx);
+  ASSERT_TRUE(plan.ok());
+  const auto program = lower(layer(), plan->plan, session.machine());
+  ASSERT_TRUE(program.ok());
+  const std::string whole = print(*program, Detail::kFull);
+  for (std::int64_t granted = 0;; ++granted) {
+    std::optional<std::string> text;
+    try {
+      const ShortMemory memory(granted, Shortage::kPasses);
+      text = print(*program, Detail::kFull);
+    } catch (const std::bad_alloc&) {
+    }
+    if (text) {
+      ASSERT_EQ(*text, whole) << granted << " allocations";
+    }
+    if (allocationsAsked() <= granted) break;
   }
 }
 

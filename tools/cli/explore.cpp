@@ -56,6 +56,7 @@ Error aboutVary(const Error& error) {
   constexpr std::size_t kMostRules = 8;
   std::vector<std::string> rules;
   std::istringstream lines(error.message);
+  lines.exceptions(std::ios::badbit);  // where memory ends
   for (std::string line; std::getline(lines, line);) rules.push_back("--vary: " + line);
   if (rules.size() > kMostRules) {
     const std::string more = fmt::format("... and {} more", rules.size() - kMostRules);

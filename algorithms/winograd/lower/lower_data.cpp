@@ -33,7 +33,7 @@ class WinogradDataLowering {
         registers_(passRegisters(machine.isa)),
         b_(problemLabel(problem, Pass::kDx)),
         epilogue_(b_, ops, lanes_),
-        g_(makeDataGradient(problem, OneAxis::kOnW)),
+        g_(makeDataGradient(problem, OneAxis::kOnH)),
         s_(winogradShape(problem, plan)),
         residues_(residuesOf(s_)),
         boxes_(residueBoxes(s_, residues_)) {

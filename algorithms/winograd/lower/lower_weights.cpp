@@ -57,7 +57,7 @@ class WinogradWeightsLowering {
                            v_.big.channels,
                            lanes_,
                            false,
-                           v_.kernel,
+                           problem.kernel,
                            -1,
                            -1,
                            Element::kF32,

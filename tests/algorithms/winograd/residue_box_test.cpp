@@ -16,24 +16,24 @@ namespace {
 
 using Product = std::tuple<std::int64_t, std::int64_t, std::int64_t>;  // positions of big and small, tap
 
-// Along W, of the tiles of a plan: products and how often they are met; positions outside a tensor are left out.
+// Of a single axis, which lies on H, of the tiles of a plan: products and how often they are met; positions outside a tensor are left out.
 template <class Plan>
 std::map<Product, int> productsOf(const Problem& p, std::int64_t tile) {
   Plan plan;
-  plan.tileW = tile;
+  plan.tileH = tile;
   const WinogradShape s = winogradShape(p, plan);
   std::map<Product, int> met;
   for (const Residue& residue : residuesOf(s)) {
-    const TileAxis axis = residueBox(s, residue).axes[2];
+    const TileAxis axis = residueBox(s, residue).axes[1];
     for (std::int64_t t = 0; t < axis.tiles(); ++t) {
       const TileClass& c = axis.classes[static_cast<std::size_t>(axis.classOf[static_cast<std::size_t>(t)])];
       const auto position = [&](const Elements& e, std::int64_t i) { return e.first + (t * tile + i) * e.step; };
       for (std::int64_t i = c.tile.lo; i < c.tile.hi; ++i) {
-        for (std::int64_t k = 0; k < residue.taps[2]; ++k) {
-          const std::int64_t j = s.gather ? s.taps[2] - 1 - k : k;  // gathered results meet taps from their other end
+        for (std::int64_t k = 0; k < residue.taps[1]; ++k) {
+          const std::int64_t j = s.gather ? s.taps[1] - 1 - k : k;  // gathered results meet taps from their other end
           if (i + j < c.patch.lo || i + j >= c.patch.hi) continue;
           const std::int64_t tiled = position(axis.tiled, i), patched = position(axis.patched, i + j),
-                             tap = firstTap(s, residue) + k * tapStep(s, 2);
+                             tap = firstTap(s, residue) + k * tapStep(s, 1);
           ++met[{s.gather ? tiled : patched, s.gather ? patched : tiled, tap}];
         }
       }
