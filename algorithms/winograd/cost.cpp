@@ -18,6 +18,16 @@ constexpr double kStreamsLength = 2.5;
 // FMA slots that products reach beside their loads.
 constexpr double kProductRate = 0.92;
 
+// Bytes a cycle of what another core has written, broadcast from rows far apart, and read as a stream (Zen 5, two cores of a virtual machine: a panel
+// that both write and read takes twice as long as one core's own).
+constexpr double kForeignBytes = 3.0, kForeignStreamBytes = 9.0;
+
+// Cycles, on all cores, that `bytes` which all of them wrote take if each reads all of it, or writes it again after it was read.
+double foreignCycles(const Machine& m, double bytes, double perCycle) {
+  const double cores = m.cores;
+  return bytes * (1.0 + cores) * (cores - 1.0) / cores / perCycle;
+}
+
 // Cycles of transforming a box of vectors axis by axis, of one vector of channels; `taken` of them go in one call. Lines along the last of the
 // other axes are segments of one call, those along the first are calls.
 double transformCycles(const std::array<std::int64_t, 3>& from, const std::array<std::int64_t, 3>& to, double taken) {
@@ -127,6 +137,10 @@ PlanCost costOf(const WinogradShape& s, const Costed& plan, const Machine& m) {
       parts * panel * (beforehand ? 2.0 + reads : (1.0 + reads) * again) / bytesPerCycle(m, panel, beforehand);
   cost.memoryCycles += parts * filter / groups * (dx ? 1.0 : 2.0) /
                        bytesPerCycle(m, beforehand ? held : filter * splits / cutM / cutN, dx && !beforehand);
+  if (beforehand)
+    cost.memoryCycles += foreignCycles(m, parts * panel, kForeignBytes);
+  else
+    cost.memoryCycles += foreignCycles(m, filter, kForeignStreamBytes);
   const double tensors = static_cast<double>(s.patched.bytes) * again + static_cast<double>(s.tiled.bytes) * 1.5;
   cost.memoryCycles += tensors / bytesPerCycle(m, tensors, true);
   cost.moveCycles = transforms + moves;

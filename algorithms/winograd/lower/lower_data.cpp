@@ -154,21 +154,20 @@ class WinogradDataLowering {
     return several ? nest({residue}, std::move(nodes)) : nodes;
   }
 
-  // The patches of all rows of tiles, a phase for each residue that is summed.
+  // The patches of all rows of tiles.
   void patchPhase() {
-    for (std::size_t q = 0; q < static_cast<std::size_t>(s_.patchedResidues()); ++q) {
-      b_.beginPhase("transform_dy");
-      room_.enterPhase();
-      operand_->enterPhase();
-      const int data = b_.addStream("data", data_);
-      const int groups =
-          b_.addUniformAxis("g", g_.view.groups, {{operand_->tensor(), g_.operand.groupStride()}, {data, dataBytes()}});
-      const int rows = addPatchRows(data, q);
-      b_.phase().parallelAxes = {groups, rows};
-      b_.phase().body = patchesOf(data, rows, q);
-      b_.phase().workCycles = static_cast<double>(g_.view.groups * s_.volume() * s_.rows * s_.tilesOfRow) *
-                              static_cast<double>(operandPitch_) / 64.0 * 6.0;
-    }
+    b_.beginPhase("transform_dy");
+    room_.enterPhase();
+    operand_->enterPhase();
+    const int data = b_.addStream("data", data_);
+    const int groups =
+        b_.addUniformAxis("g", g_.view.groups, {{operand_->tensor(), g_.operand.groupStride()}, {data, dataBytes()}});
+    const TaskRows tasks = rowTasks(
+        b_, s_.patchedResidues(), [&](std::size_t q) { return addPatchRows(data, q); },
+        [&](std::size_t q, int rows) { return patchesOf(data, rows, q); });
+    b_.phase().parallelAxes = {groups, tasks.axis};
+    b_.phase().body = tasks.body;
+    b_.phase().workCycles = static_cast<double>(g_.view.groups * dataBytes()) / 64.0 * 6.0;
   }
 
   int addPatchRows(int data, std::size_t residue) {

@@ -287,23 +287,22 @@ class WinogradWeightsLowering {
     }
     return false;
   }
-  // All patches and tiles, a phase for each residue.
+  // All patches and tiles.
   void transformPhase() {
-    for (std::size_t q = 0; q < boxes_.size(); ++q) {
-      b_.beginPhase("transform");
-      room_.enterPhase();
-      const Panels o = addPanels();
-      const int groups = b_.addUniformAxis("g", v_.groups,
-                                           {{big_->tensor(), v_.big.groupStride()},
-                                            {small_->tensor(), v_.small.groupStride()},
-                                            {o.bigOut, s_.volume() * bigPoint_},
-                                            {o.smallOut, s_.volume() * smallPoint_}});
-      const int rows = addRows(o, q);
-      b_.phase().parallelAxes = {groups, rows};
-      b_.phase().body = transformRow(o, q, rows, -1, {Range{0, v_.small.channels}});
-      b_.phase().workCycles =
-          static_cast<double>(v_.groups * s_.volume() * (bigPoint_ / s_.residues + smallPoint_)) / 64.0 * 6.0;
-    }
+    b_.beginPhase("transform");
+    room_.enterPhase();
+    const Panels o = addPanels();
+    const int groups = b_.addUniformAxis("g", v_.groups,
+                                         {{big_->tensor(), v_.big.groupStride()},
+                                          {small_->tensor(), v_.small.groupStride()},
+                                          {o.bigOut, s_.volume() * bigPoint_},
+                                          {o.smallOut, s_.volume() * smallPoint_}});
+    const TaskRows tasks = rowTasks(
+        b_, s_.residues, [&](std::size_t q) { return addRows(o, q); },
+        [&](std::size_t q, int rows) { return transformRow(o, q, rows, -1, {Range{0, v_.small.channels}}); });
+    b_.phase().parallelAxes = {groups, tasks.axis};
+    b_.phase().body = tasks.body;
+    b_.phase().workCycles = static_cast<double>(v_.groups * s_.volume() * (bigPoint_ + smallPoint_)) / 64.0 * 6.0;
   }
 
   // Tasks are parts of dw: products over all tiles, sums of taps, dw.

@@ -71,4 +71,24 @@ inline void dealLike(ProgramBuilder& b, int axis, int other) {
   b.phase().axes[static_cast<std::size_t>(axis)].windows = dealt.windows;
 }
 
+/// Tasks that are a row of tiles of every residue each.
+struct TaskRows {
+  int axis = -1;
+  std::vector<Node> body;
+};
+/// `rowsOf(residue)` adds the residue's axis of rows, `bodyOf(residue, axis)` is what is done with a row.
+template <class RowsOf, class BodyOf>
+TaskRows rowTasks(ProgramBuilder& b, std::int64_t residues, const RowsOf& rowsOf, const BodyOf& bodyOf) {
+  const int first = rowsOf(std::size_t{0});
+  if (residues == 1) return {first, bodyOf(std::size_t{0}, first)};
+  TaskRows tasks;
+  tasks.axis = b.addPartition("row", first, b.axisSteps(first));
+  for (std::size_t q = 0; q < static_cast<std::size_t>(residues); ++q) {
+    const int rows = q == 0 ? first : rowsOf(q);
+    if (q > 0) dealLike(b, rows, first);
+    tasks.body.push_back(loopNode(rows, bodyOf(q, rows)));
+  }
+  return tasks;
+}
+
 }  // namespace cubejit
