@@ -28,19 +28,43 @@ double foreignCycles(const Machine& m, double bytes, double perCycle) {
   return bytes * (1.0 + cores) * (cores - 1.0) / cores / perCycle;
 }
 
+using Extents = std::array<std::int64_t, 3>;
+
+// Cycles of the lines of a pass, each of `in` vectors that become `out`.
+double lineCycles(std::int64_t in, std::int64_t out) {
+  const double read = static_cast<double>(in), made = static_cast<double>(out);
+  return kPassLength * (std::max(kNonZero * read * made, made + 0.5 * read) + 0.5 * made);
+}
+
 // Cycles of transforming a box of vectors axis by axis, of one vector of channels; `taken` of them go in one call. Lines along the last of the
 // other axes are segments of one call, those along the first are calls.
-double transformCycles(const std::array<std::int64_t, 3>& from, const std::array<std::int64_t, 3>& to, double taken) {
+double boxCycles(const Extents& from, const Extents& to, double taken) {
   double cycles = 0;
   for (int pass = 2; pass >= 0; --pass) {
     const auto p = static_cast<std::size_t>(pass);
     if (from[p] == 1 && to[p] == 1) continue;
     const auto extent = [&](std::size_t q) { return static_cast<double>(q > p ? to[q] : from[q]); };
     const double calls = extent(p == 0 ? 1 : 0), others = calls * extent(p == 2 ? 1 : 2);
-    const double in = static_cast<double>(from[p]), out = static_cast<double>(to[p]);
-    const double work = std::max(kNonZero * in * out, out + 0.5 * in) + 0.5 * out;
-    cycles += others * (kPassLength * work + kSegmentCycles / taken) + 1.5 * calls * kCallCycles / taken;
+    cycles += others * (lineCycles(from[p], to[p]) + kSegmentCycles / taken) + 1.5 * calls * kCallCycles / taken;
   }
+  return cycles;
+}
+
+// The same of a tile whose row is transformed together: along D and H columns of all tiles at once, along W all points of a tile.
+double tileCycles(const WinogradShape& s, const Extents& from, const Extents& to, double taken) {
+  const bool others = s.points[0] > 1 || s.points[1] > 1;
+  if (s.points[2] == 1 || !others) return boxCycles(from, to, taken);
+  const double tiles = static_cast<double>(s.tilesOfRow);
+  const auto columns = static_cast<double>(s.tile[2]);  // of a tile: those that patches share count once
+  double cycles = 0;
+  const auto pass = [&](std::size_t axis, double lines, double calls) {
+    if (s.points[axis] == 1) return;
+    cycles += lines * (lineCycles(from[axis], to[axis]) + kSegmentCycles / taken) + calls * kCallCycles / taken;
+  };
+  const auto h = static_cast<double>(from[1]), d = static_cast<double>(to[0]);
+  pass(0, h * columns, h / tiles);
+  pass(1, d * columns, d / tiles);
+  pass(2, static_cast<double>(s.points[0] * s.points[1]), 1.0);
   return cycles;
 }
 
@@ -110,16 +134,16 @@ PlanCost costOf(const WinogradShape& s, const Costed& plan, const Machine& m) {
   const bool beforehand = plan.beforehand;                   // patches are transformed once, for all parts
   const double again = beforehand ? 1.0 : dx ? cutN : cutM;  // else every part of the channels transforms them
   double transforms =
-      tiles * patched * vectorsOf(s.patched.channels) * transformCycles(s.points, s.points, taken) * again;
-  transforms += dx ? tiles * tiled * laneVectors * transformCycles(s.points, s.tile, width)
-                   : tiles * vectorsOf(s.tiled.channels) * transformCycles(s.tile, s.points, taken);
+      tiles * patched * vectorsOf(s.patched.channels) * tileCycles(s, s.points, s.points, taken) * again;
+  transforms += dx ? tiles * tiled * laneVectors * tileCycles(s, s.points, s.tile, width)
+                   : tiles * vectorsOf(s.tiled.channels) * tileCycles(s, s.tile, s.points, taken);
   transforms += panelCycles(s, true, m) * again + panelCycles(s, false, m);
   // Filters, or sums of points: once.
   const double filter = groups * products * reduced * laneVectors * lanes * 4,
                held = filter / groups / (beforehand ? (dx ? blocks : cutM * cutN) : 1.0);
   const double splits = plan.splits;
   double moves = kStreamsLength * groups * static_cast<double>(s.residues) * reduced * laneVectors *
-                 (dx ? transformCycles(s.taps, s.points, width) : transformCycles(s.points, s.taps, width));
+                 (dx ? boxCycles(s.taps, s.points, width) : boxCycles(s.points, s.taps, width));
   moves += groups * static_cast<double>(v.taps()) * reduced * laneVectors * m.rates.transposeCycles * 2;
   const double weights = groups * static_cast<double>(v.taps()) * reduced * laneVectors * lanes * 4;
   moves += weights / bytesPerCycle(m, weights, true);

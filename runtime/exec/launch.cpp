@@ -130,10 +130,14 @@ struct LaunchProgram::Operands {
   char *a, *b, *c, *d;
 };
 
-LaunchProgram::Operands LaunchProgram::placeOf(const Walk& w, const FlatCallSite& site, const std::int64_t* offsets) {
+// In place: a copy would be read in pieces of two pointers right after each was written, and wait until all stores of the kernel before are done.
+void LaunchProgram::place(const Walk& w, const FlatCallSite& site, const std::int64_t* offsets, Operands& out) {
   const FlatCall& call = w.phase.calls[static_cast<std::size_t>(site.call)];
-  return {call.variants.data() + w.numberOf(site.outer), w.at(call.a, offsets), w.at(call.b, offsets),
-          w.at(call.c, offsets), w.at(call.d, offsets)};
+  out.variants = call.variants.data() + w.numberOf(site.outer);
+  out.a = w.at(call.a, offsets);
+  out.b = w.at(call.b, offsets);
+  out.c = w.at(call.c, offsets);
+  out.d = w.at(call.d, offsets);
 }
 
 void LaunchProgram::callStep(const Walk& w, const Operands& place, const CallStep& step) const {
@@ -161,11 +165,15 @@ void LaunchProgram::callStep(const Walk& w, const Operands& place, const CallSte
 
 void LaunchProgram::walkCalls(const Walk& w, const FlatNode& list, Window steps, const std::int64_t* offsets) const {
   if (list.axis < 0) {
-    for (const CallStep& step : list.steps) callStep(w, placeOf(w, list.sites[step.site], offsets), step);
+    for (const CallStep& step : list.steps) {
+      Operands here;
+      place(w, list.sites[step.site], offsets, here);
+      callStep(w, here, step);
+    }
     return;
   }
   std::array<Operands, kMostSites> places;
-  for (std::size_t i = 0; i < list.sites.size(); ++i) places[i] = placeOf(w, list.sites[i], offsets);
+  for (std::size_t i = 0; i < list.sites.size(); ++i) place(w, list.sites[i], offsets, places[i]);
   const CallStep* const end = list.steps.data() + static_cast<std::size_t>(steps.end) * list.perStep;
   for (const CallStep* step = list.steps.data() + static_cast<std::size_t>(steps.begin) * list.perStep; step < end;
        ++step)
@@ -254,20 +262,23 @@ void LaunchProgram::runPhase(const FlatPhase& phase, const Places& places, const
   const int useful =
       phase.workCycles < team.wakeCycles ? 1 : static_cast<int>(std::min<std::int64_t>(team.slots, phase.tasks));
   if (useful <= 1) return runTasks(phase, slotOf(places, 0), 0, phase.tasks);
+  // Where there are many tasks several are taken at once: they are short, and each would wait for what the others count with.
+  constexpr std::int64_t kTakes = 16;
   struct Shared {
     const LaunchProgram* self;
     const FlatPhase& phase;
     const Places& places;
+    std::int64_t each;
     std::atomic<std::int64_t> next{0};
-  } shared{this, phase, places, {}};
+  } shared{this, phase, places, std::max<std::int64_t>(1, phase.tasks / (useful * kTakes)), {}};
   runSlots(
       team.parallelFor, team.pin, useful,
       [](void* context, int slot) {
         auto& s = *static_cast<Shared*>(context);
         const Slot here = s.self->slotOf(s.places, slot);
-        for (std::int64_t task = s.next.fetch_add(1, std::memory_order_relaxed); task < s.phase.tasks;
-             task = s.next.fetch_add(1, std::memory_order_relaxed)) {
-          s.self->runTasks(s.phase, here, task, task + 1);
+        for (std::int64_t task = s.next.fetch_add(s.each, std::memory_order_relaxed); task < s.phase.tasks;
+             task = s.next.fetch_add(s.each, std::memory_order_relaxed)) {
+          s.self->runTasks(s.phase, here, task, std::min(task + s.each, s.phase.tasks));
         }
       },
       &shared);

@@ -115,7 +115,7 @@ class LaunchProgram {
   void walk(Walk& walk, const std::vector<FlatNode>& nodes, const std::int64_t* offsets) const;
   void walkLoop(Walk& walk, const FlatNode& loop, const std::int64_t* offsets) const;
   struct Operands;
-  static Operands placeOf(const Walk& walk, const FlatCallSite& site, const std::int64_t* offsets);
+  static void place(const Walk& walk, const FlatCallSite& site, const std::int64_t* offsets, Operands& out);
   void callStep(const Walk& walk, const Operands& place, const CallStep& step) const;
   void walkCalls(const Walk& walk, const FlatNode& list, Window steps, const std::int64_t* offsets) const;
   void callKernel(const FlatVariant& variant, KernelArgs& args) const;

@@ -8,15 +8,46 @@
 #include <utility>
 
 namespace cubejit {
-namespace {
 
-class Passes {
+LinearTransform::LinearTransform(PassRoom& room, std::string name, const PassChannels& channels, int in, int out)
+    : room_(room), name_(std::move(name)), channels_(channels) {
+  // A step's class is the number of its channels.
+  ProgramBuilder& b = room_.builder();
+  const std::int64_t blockLanes = channels_.vectorsAtOnce * channels_.lanes;
+  channelBlock_ = b.addAxis(name_ + "_channels");
+  std::vector<Window> windows;
+  for (const Range& range : channels_.ranges) {
+    const auto begin = static_cast<int>(b.axisSteps(channelBlock_));
+    for (std::int64_t at = range.lo / blockLanes * blockLanes; at < range.hi; at += blockLanes) {
+      const std::int64_t count = std::min(blockLanes, range.hi - at);
+      const auto known = std::find(counts_.begin(), counts_.end(), count);
+      AxisDeltas step{{in, at * 4}, {out, at * 4}};
+      if (channels_.epilogue != nullptr) step.push_back(channels_.epilogue->toChannel(at));
+      b.addStep(channelBlock_, step, static_cast<int>(known - counts_.begin()));
+      if (known == counts_.end()) counts_.push_back(count);
+    }
+    windows.push_back(Window{begin, static_cast<int>(b.axisSteps(channelBlock_))});
+  }
+  Axis& added = b.phase().axes[static_cast<std::size_t>(channelBlock_)];
+  added.classes = static_cast<int>(std::max<std::size_t>(1, counts_.size()));
+  added.windowAxis = channels_.windowAxis;
+  if (channels_.windowAxis >= 0) added.windows = std::move(windows);
+}
+
+// Some passes that follow each other.
+class LinearTransform::Passes {
  public:
-  Passes(PassRoom& room, const std::string& name, const std::vector<PassAxis>& axes, const PassChannels& channels)
-      : room_(room), b_(room.builder()), name_(name), axes_(axes), channels_(channels) {}
+  Passes(LinearTransform& of, const std::vector<PassAxis>& axes, const std::vector<PassLines>& lines, bool begins,
+         bool ends)
+      : of_(of),
+        b_(of.room_.builder()),
+        channels_(of.channels_),
+        axes_(axes),
+        lines_(lines),
+        begins_(begins),
+        ends_(ends) {}
 
   std::vector<Node> run(int in, int out) {
-    channelBlock_ = addChannelBlocks(in, out);
     std::vector<Node> body;
     int from = in;
     for (std::size_t pass = 0; pass < axes_.size(); ++pass) {
@@ -25,83 +56,75 @@ class Passes {
       body.push_back(passNode(pass, from, to));
       from = to;
     }
-    return nest({channelBlock_}, std::move(body));
+    return body;
   }
 
  private:
   std::int64_t vectorBytes() const { return channels_.lanes * 4; }
-  std::int64_t blockLanes() const { return channels_.vectorsAtOnce * channels_.lanes; }
-
-  // A step's class is the number of its channels.
-  int addChannelBlocks(int in, int out) {
-    const int axis = b_.addAxis(name_ + "_channels");
-    std::vector<Window> windows;
-    for (const Range& range : channels_.ranges) {
-      const auto begin = static_cast<int>(b_.axisSteps(axis));
-      for (std::int64_t at = range.lo / blockLanes() * blockLanes(); at < range.hi; at += blockLanes()) {
-        const std::int64_t count = std::min(blockLanes(), range.hi - at);
-        const auto known = std::find(counts_.begin(), counts_.end(), count);
-        AxisDeltas step{{in, at * 4}, {out, at * 4}};
-        if (channels_.epilogue != nullptr) step.push_back(channels_.epilogue->toChannel(at));
-        b_.addStep(axis, step, static_cast<int>(known - counts_.begin()));
-        if (known == counts_.end()) counts_.push_back(count);
-      }
-      windows.push_back(Window{begin, static_cast<int>(b_.axisSteps(axis))});
-    }
-    Axis& added = b_.phase().axes[static_cast<std::size_t>(axis)];
-    added.classes = static_cast<int>(std::max<std::size_t>(1, counts_.size()));
-    added.windowAxis = channels_.windowAxis;
-    if (channels_.windowAxis >= 0) added.windows = std::move(windows);
-    return axis;
-  }
+  std::int64_t blockBytes() const { return channels_.vectorsAtOnce * channels_.lanes * 4; }
 
   // Positions of axis q before pass `pass`: transformed already, or as in the source.
   std::int64_t positions(std::size_t q, std::size_t pass) const {
     return q < pass ? axes_[q].matrix.rows : axes_[q].matrix.cols;
   }
 
-  // Strides of the array between passes: dense, the last axis innermost.
+  // Strides of the array between passes: dense, lines inside of axes, the last one innermost.
+  std::int64_t lineStride(std::size_t line) const {
+    std::int64_t stride = blockBytes();
+    for (std::size_t l = lines_.size(); l-- > line + 1;) stride *= lines_[l].range.hi;
+    return stride;
+  }
   std::int64_t temporaryStride(std::size_t axis, std::size_t pass) const {
-    std::int64_t stride = blockLanes() * 4;
+    std::int64_t stride = lines_.empty() ? blockBytes() : lineStride(0) * lines_[0].range.hi;
     for (std::size_t q = axes_.size(); q-- > axis + 1;) stride *= positions(q, pass);
     return stride;
   }
 
   int addTemporary(std::size_t pass) {
-    return room_.temporary(pass % 2, temporaryStride(0, pass + 1) * positions(0, pass + 1));
+    return of_.room_.temporary(pass % 2, temporaryStride(0, pass + 1) * positions(0, pass + 1));
   }
 
   std::int64_t inStride(std::size_t axis, std::size_t pass) const {
     return pass == 0 ? axes_[axis].inStride : temporaryStride(axis, pass);
   }
   std::int64_t outStride(std::size_t axis, std::size_t pass) const {
-    return pass + 1 == axes_.size() ? axes_[axis].outStride : temporaryStride(axis, pass + 1);
+    return isLast(pass) ? axes_[axis].outStride : temporaryStride(axis, pass + 1);
   }
 
-  bool finishes(std::size_t pass) const { return channels_.epilogue != nullptr && pass + 1 == axes_.size(); }
+  bool isLast(std::size_t pass) const { return pass + 1 == axes_.size(); }
+  bool finishes(std::size_t pass) const { return channels_.epilogue != nullptr && ends_ && isLast(pass); }
 
   Node passNode(std::size_t pass, int from, int to) {
     std::vector<int> loops;
     for (std::size_t q = 0; q < axes_.size(); ++q) {
       if (q != pass && positions(q, pass) > 1) loops.push_back(addLoop(q, pass, from, to));
     }
+    for (std::size_t l = 0; l < lines_.size(); ++l) {
+      const std::int64_t in = pass == 0 ? lines_[l].inStride : lineStride(l),
+                         out = isLast(pass) ? lines_[l].outStride : lineStride(l), lo = lines_[l].range.lo;
+      loops.push_back(b_.addAxis(loopName(pass) + "lines"));
+      b_.addSteps(loops.back(), lines_[l].range.length(), {{from, lo * in}, {to, lo * out}}, {{from, in}, {to, out}},
+                  0);
+    }
     const PassAxis& axis = axes_[pass];
-    Call call{name_ + std::to_string(pass), room_.coefficients(), from, to, {}, {}};
+    Call call{of_.name_ + std::to_string(pass), of_.room_.coefficients(), from, to, {}, {}};
     if (axis.classAxis >= 0) call.classAxes.push_back(axis.classAxis);
-    call.classAxes.push_back(channelBlock_);
+    call.classAxes.push_back(of_.channelBlock_);
     for (std::size_t cls = 0; cls < axis.inputs.size(); ++cls) {
-      for (const std::int64_t count : counts_) call.variants.push_back(variant(pass, cls, count));
-      if (counts_.empty()) call.variants.emplace_back();
+      for (const std::int64_t count : of_.counts_) call.variants.push_back(variant(pass, cls, count));
+      if (of_.counts_.empty()) call.variants.emplace_back();
     }
     if (finishes(pass)) channels_.epilogue->finish(call);
     std::vector<Node> nodes = nest(loops, {callNode(std::move(call))});
     return std::move(nodes.front());
   }
 
+  std::string loopName(std::size_t pass) const { return of_.name_ + std::to_string(pass) + "_"; }
+
   // A loop over the positions of an axis that this pass does not touch.
   int addLoop(std::size_t q, std::size_t pass, int from, int to) {
     const PassAxis& axis = axes_[q];
-    const int loop = b_.addUniformAxis(name_ + std::to_string(pass) + "_" + std::to_string(q), positions(q, pass),
+    const int loop = b_.addUniformAxis(loopName(pass) + std::to_string(q), positions(q, pass),
                                        {{from, inStride(q, pass)}, {to, outStride(q, pass)}});
     if (axis.classAxis < 0) return loop;
     Axis& added = b_.phase().axes[static_cast<std::size_t>(loop)];
@@ -120,11 +143,11 @@ class Passes {
     const Range &inputs = axis.inputs[cls], &outputs = axis.outputs[cls];
     if (outputs.hi <= outputs.lo) return Variant{};
     const std::int64_t vectors = (count + channels_.lanes - 1) / channels_.lanes;
-    const bool maskLoads = pass == 0 && channels_.maskLoads,
-               maskStores = pass + 1 == axes_.size() && channels_.maskStores;
+    const bool maskLoads = begins_ && pass == 0 && channels_.maskLoads,
+               maskStores = ends_ && isLast(pass) && channels_.maskStores;
     Contract contract;
     contract.lanes = channels_.lanes;
-    contract.label = name_ + "_" + std::to_string(axis.matrix.rows) + "x" + std::to_string(axis.matrix.cols);
+    contract.label = of_.name_ + "_" + std::to_string(axis.matrix.rows) + "x" + std::to_string(axis.matrix.cols);
     for (std::int64_t o = outputs.lo; o < outputs.hi; ++o) {
       for (std::int64_t v = 0; v < vectors; ++v) {
         contract.accumulators.push_back(Accumulator{
@@ -136,7 +159,7 @@ class Passes {
           contract, [&](std::size_t i) { return static_cast<std::int64_t>(i) % vectors * channels_.lanes; });
     }
     Section section;
-    const std::int64_t matrixAt = room_.place(axis.matrix);
+    const std::int64_t matrixAt = of_.room_.place(axis.matrix);
     const bool none = inputs.hi <= inputs.lo;  // then the list is empty, and the sums stay zero
     for (std::int64_t i = none ? 0 : inputs.lo; i < (none ? 1 : inputs.hi); ++i) {
       Step step;
@@ -162,16 +185,18 @@ class Passes {
     return Variant{b_.addKernel(std::move(contract)), b_.addList(std::move(list)), false};
   }
 
-  PassRoom& room_;
+  LinearTransform& of_;
   ProgramBuilder& b_;
-  const std::string& name_;
-  const std::vector<PassAxis>& axes_;
   const PassChannels& channels_;
-  int channelBlock_ = -1;
-  std::vector<std::int64_t> counts_;  ///< of channels, by class of the channel blocks
+  const std::vector<PassAxis>& axes_;
+  const std::vector<PassLines>& lines_;
+  const bool begins_, ends_;
 };
 
-}  // namespace
+std::vector<Node> LinearTransform::passes(const std::vector<PassAxis>& axes, const std::vector<PassLines>& lines,
+                                          int in, int out, bool begins, bool ends) {
+  return Passes(*this, axes, lines, begins, ends).run(in, out);
+}
 
 int PassRoom::coefficients() {
   if (constants_ < 0) constants_ = b_.addBuffer("coefficients", Buffer::Use::kConstant, 0);
@@ -197,6 +222,14 @@ int PassRoom::temporary(std::size_t index, std::int64_t bytes) {
   return temporaries_[index];
 }
 
+const std::array<int, 2>& PassRoom::rows(std::int64_t bytes) {
+  if (rowBuffer_ < 0) rowBuffer_ = b_.addBuffer("rows", Buffer::Use::kPrivate, 0);
+  std::int64_t& size = b_.bufferAt(rowBuffer_).bytes;
+  size = std::max(size, bytes);
+  if (rows_[0] < 0) rows_ = {b_.addStream("rows_out", rowBuffer_), b_.addStream("rows_in", rowBuffer_)};
+  return rows_;
+}
+
 std::int64_t passVectors(const std::vector<PassAxis>& axes, std::int64_t registers, std::int64_t most) {
   std::int64_t vectors = most;
   for (const PassAxis& axis : axes) vectors = std::min(vectors, (registers - 1) / (axis.matrix.rows + 1));
@@ -205,7 +238,8 @@ std::int64_t passVectors(const std::vector<PassAxis>& axes, std::int64_t registe
 
 std::vector<Node> linearPasses(PassRoom& room, const std::string& name, const std::vector<PassAxis>& axes,
                                const PassChannels& channels, int in, int out) {
-  return Passes(room, name, axes, channels).run(in, out);
+  LinearTransform transform(room, name, channels, in, out);
+  return transform.overChannels(transform.passes(axes, {}, in, out, true, true));
 }
 
 }  // namespace cubejit

@@ -19,6 +19,8 @@
 namespace cubejit {
 namespace {
 
+constexpr std::int64_t kSmallWeights = 4096;  // bytes
+
 class SpatialDataLowering {
  public:
   SpatialDataLowering(const Problem& problem, const SpatialDataPlan& plan, const Machine& machine, const ResultOps& ops)
@@ -184,7 +186,9 @@ class SpatialDataLowering {
     if (dy_.packed()) phase.body.push_back(panelLoad(cacheAxis));
     for (Node& node : nest({registerAxis[0], registerAxis[1], channels}, std::move(perBlock)))
       phase.body.push_back(std::move(node));
-    phase.parallelAxes = {groups, images, cacheAxis[0], cacheAxis[1]};
+    // Weights of a group that fit L1 beside everything else are loaded for each image; then tasks follow each other in plain tensors.
+    const bool small = shape_.channelBlocks * shape_.blockBytes() <= kSmallWeights;
+    phase.parallelAxes = {small ? images : groups, small ? groups : images, cacheAxis[0], cacheAxis[1]};
     phase.workCycles = multiplyAddVectors(g_.view, shape_.lanes);
   }
 

@@ -18,6 +18,7 @@
 #include "algorithms/kit/panel_pitch.h"
 #include "algorithms/winograd/lower/residue_box.h"
 #include "algorithms/winograd/lower/tile_rows.h"
+#include "algorithms/winograd/lower/transform_rows.h"
 #include "algorithms/winograd/matrices.h"
 #include "algorithms/winograd/winograd.h"
 
@@ -181,20 +182,22 @@ class WinogradDataLowering {
   std::vector<Node> patchesOf(int data, int rows, std::size_t residue) {
     const TileBox& box = boxes_[residue];
     std::vector<Node> nodes = operand_->load(box, rows);
-    const int tiles = addTileAxis(b_, box, operand_->walk(box), {{data, dataPitch_}});
-    const std::vector<PassAxis> passes = boxPasses(box, true, [&](std::size_t axis) {
-      PassAxis pass{.matrix = matricesOf(axis).data,
-                    .inStride = operand_->stride(box, axis),
-                    .outStride = box.pointStep(axis) * dataPoint_,
-                    .classAxis = axis == 2 ? tiles : rows,
-                    .inputs = tileRanges(box, axis, &TileClass::patch)};
-      const Range points = s_.gather ? Range{0, s_.points[axis]} : pointRange(s_, residues_[residue], axis);
-      pass.outputs.assign(pass.inputs.size(), points);
-      return pass;
-    });
-    const PassChannels channels{lanes_, passVectors(passes, registers_, 4), true, false, -1, {Range{0, reduced_}}};
-    nodes.push_back(loopNode(tiles, linearPasses(room_, "dy", passes, channels, operand_->stream(), data)));
+    const RowOfTiles row{.box = box,
+                         .tensor = *operand_,
+                         .panel = {data, dataPitch_, dataPoint_},
+                         .rows = rows,
+                         .matrix = [&](std::size_t axis) { return matricesOf(axis).data; },
+                         .points = [&](std::size_t axis) { return patchPoints(residue, axis); }};
+    const PassChannels channels{lanes_, 4, true, false, -1, {Range{0, reduced_}}};
+    for (Node& node : transformRow(room_, "dy", row, channels, registers_)) nodes.push_back(std::move(node));
     return nodes;
+  }
+  // What there is of a residue's points; patches that several have are whole.
+  Range patchPoints(std::size_t residue, std::size_t axis) const {
+    return s_.gather ? Range{0, s_.points[axis]} : pointRange(s_, residues_[residue], axis);
+  }
+  Range resultPoints(std::size_t residue, std::size_t axis) const {
+    return s_.gather ? pointRange(s_, residues_[residue], axis) : Range{0, s_.points[axis]};
   }
 
   void productPhase() {
@@ -306,26 +309,21 @@ class WinogradDataLowering {
 
   std::vector<Node> tilesBack(const Products& p, int rows, std::size_t residue) {
     const TileBox& box = boxes_[residue];
-    const int tiles = addTileAxis(b_, box, result_->walk(box), {{p.products, width_ * 4}});
-    const std::vector<PassAxis> passes = boxPasses(box, false, [&](std::size_t axis) {
-      PassAxis pass{.matrix = matricesOf(axis).results,
-                    .inStride = box.pointStep(axis) * productPoint_,
-                    .outStride = result_->stride(box, axis),
-                    .classAxis = axis == 2 ? tiles : rows,
-                    .outputs = tileRanges(box, axis, &TileClass::tile)};
-      const Range points = s_.gather ? pointRange(s_, residues_[residue], axis) : Range{0, s_.points[axis]};
-      pass.inputs.assign(pass.outputs.size(), points);
-      return pass;
-    });
+    const RowOfTiles row{.box = box,
+                         .tensor = *result_,
+                         .panel = {p.products, width_ * 4, productPoint_},
+                         .rows = rows,
+                         .toPoints = false,
+                         .matrix = [&](std::size_t axis) { return matricesOf(axis).results; },
+                         .points = [&](std::size_t axis) { return resultPoints(residue, axis); }};
     const PassChannels channels{lanes_,
-                                passVectors(passes, registers_, plan_.registerVectors),
+                                plan_.registerVectors,
                                 false,
                                 true,
                                 p.blocks,
                                 {Range{0, std::min(width_, g_.result.channels)}, Range{0, g_.result.channels % width_}},
                                 result_->packed() ? nullptr : &epilogue_};
-    std::vector<Node> nodes;
-    nodes.push_back(loopNode(tiles, linearPasses(room_, "dx", passes, channels, p.products, result_->stream())));
+    std::vector<Node> nodes = transformRow(room_, "dx", row, channels, registers_);
     for (Node& node : result_->store(box, rows, p.blocks, epilogue_)) nodes.push_back(std::move(node));
     return nodes;
   }

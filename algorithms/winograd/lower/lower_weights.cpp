@@ -18,6 +18,7 @@
 #include "algorithms/kit/panel_pitch.h"
 #include "algorithms/winograd/lower/residue_box.h"
 #include "algorithms/winograd/lower/tile_rows.h"
+#include "algorithms/winograd/lower/transform_rows.h"
 #include "algorithms/winograd/matrices.h"
 #include "algorithms/winograd/winograd.h"
 
@@ -115,68 +116,42 @@ class WinogradWeightsLowering {
     return Panels{b_.addStream("patches_out", patches_), b_.addStream("tiles_out", tiles_)};
   }
 
-  // What the transforms of a residue walk over. The tiles are all residues', and transformed with the first one's patches.
-  struct Walk {
-    std::vector<TileStream> tensors;
-    std::vector<std::pair<int, std::int64_t>> panels;
-  };
-  Walk walkOf(const Panels& o, std::size_t residue) const {
-    const TileBox& box = boxes_[residue];
-    Walk walk{big_->walk(box), {{o.bigOut, bigPitch_}}};
-    if (residue > 0) {  // its patches lie beside those of the one before
-      walk.tensors.push_back(
-          {.stream = o.bigOut, .origin = static_cast<std::int64_t>(residue) * laneBlocks_ * width_ * 4});
-      return walk;
-    }
-    for (const TileStream& stream : small_->walk(box)) walk.tensors.push_back(stream);
-    walk.panels.emplace_back(o.smallOut, smallPitch_);
-    return walk;
-  }
+  // The axis of a residue's rows. The tiles are all residues', and transformed with the first one's patches.
   int addRows(const Panels& o, std::size_t residue) {
-    const Walk walk = walkOf(o, residue);
-    return addRowAxis(b_, boxes_[residue], walk.tensors, walk.panels);
+    const TileBox& box = boxes_[residue];
+    std::vector<TileStream> tensors = big_->walk(box);
+    if (residue > 0) {  // its patches lie beside those of the one before
+      tensors.push_back({.stream = o.bigOut, .origin = static_cast<std::int64_t>(residue) * laneBlocks_ * width_ * 4});
+      return addRowAxis(b_, box, tensors, {{o.bigOut, bigPitch_}});
+    }
+    for (const TileStream& stream : small_->walk(box)) tensors.push_back(stream);
+    return addRowAxis(b_, box, tensors, {{o.bigOut, bigPitch_}, {o.smallOut, smallPitch_}});
   }
 
   // A row of a residue's patches, and of tiles; of the small tensor the channels that `ranges` gives the class of `rangeAxis`.
-  std::vector<Node> transformRow(const Panels& o, std::size_t residue, int rows, int rangeAxis,
-                                 const std::vector<Range>& ranges) {
+  std::vector<Node> transformOf(const Panels& o, std::size_t residue, int rows, int rangeAxis,
+                                const std::vector<Range>& ranges) {
     const TileBox& box = boxes_[residue];
-    const Walk walk = walkOf(o, residue);
-    std::vector<Node> row = big_->load(box, rows);
-    if (residue == 0) {
-      for (Node& node : small_->load(box, rows)) row.push_back(std::move(node));
-    }
-    const int tiles = addTileAxis(b_, box, walk.tensors, walk.panels);
-    const std::vector<PassAxis> ofBig = boxPasses(box, true, [&](std::size_t axis) {
-      PassAxis pass{.matrix = matricesOf(axis).data,
-                    .inStride = big_->stride(box, axis),
-                    .outStride = box.pointStep(axis) * bigPoint_,
-                    .classAxis = axis == 2 ? tiles : rows,
-                    .inputs = tileRanges(box, axis, &TileClass::patch)};
-      pass.outputs.assign(pass.inputs.size(), pointRange(s_, residues_[residue], axis));
-      return pass;
-    });
-    const PassChannels bigChannels{lanes_, passVectors(ofBig, registers_, 4), true, false,
-                                   -1,     {Range{0, v_.big.channels}}};
-    std::vector<Node> nodes = linearPasses(room_, "big", ofBig, bigChannels, big_->stream(), o.bigOut);
-    if (residue > 0) {
-      row.push_back(loopNode(tiles, std::move(nodes)));
-      return row;
-    }
-    const std::vector<PassAxis> ofSmall = boxPasses(box, true, [&](std::size_t axis) {
-      PassAxis pass{.matrix = matricesOf(axis).taps,
-                    .inStride = small_->stride(box, axis),
-                    .outStride = box.pointStep(axis) * smallPoint_,
-                    .classAxis = axis == 2 ? tiles : rows,
-                    .inputs = tileRanges(box, axis, &TileClass::tile)};
-      pass.outputs.assign(pass.inputs.size(), Range{0, s_.points[axis]});
-      return pass;
-    });
-    const PassChannels smallChannels{lanes_, passVectors(ofSmall, registers_, 4), true, false, rangeAxis, ranges};
-    for (Node& node : linearPasses(room_, "small", ofSmall, smallChannels, small_->stream(), o.smallOut))
-      nodes.push_back(std::move(node));
-    row.push_back(loopNode(tiles, std::move(nodes)));
-    return row;
+    std::vector<Node> nodes = big_->load(box, rows);
+    const RowOfTiles patches{.box = box,
+                             .tensor = *big_,
+                             .panel = {o.bigOut, bigPitch_, bigPoint_},
+                             .rows = rows,
+                             .matrix = [&](std::size_t axis) { return matricesOf(axis).data; },
+                             .points = [&](std::size_t axis) { return pointRange(s_, residues_[residue], axis); }};
+    const PassChannels ofBig{lanes_, 4, true, false, -1, {Range{0, v_.big.channels}}};
+    for (Node& node : transformRow(room_, "big", patches, ofBig, registers_)) nodes.push_back(std::move(node));
+    if (residue > 0) return nodes;
+    for (Node& node : small_->load(box, rows)) nodes.push_back(std::move(node));
+    const RowOfTiles tiles{.box = box,
+                           .tensor = *small_,
+                           .panel = {o.smallOut, smallPitch_, smallPoint_},
+                           .rows = rows,
+                           .matrix = [&](std::size_t axis) { return matricesOf(axis).taps; },
+                           .points = [&](std::size_t axis) { return Range{0, s_.points[axis]}; }};
+    const PassChannels ofSmall{lanes_, 4, true, false, rangeAxis, ranges};
+    for (Node& node : transformRow(room_, "small", tiles, ofSmall, registers_)) nodes.push_back(std::move(node));
+    return nodes;
   }
 
   // Streams and axes of the products.
@@ -269,7 +244,7 @@ class WinogradWeightsLowering {
     for (std::size_t q = 0; q < boxes_.size(); ++q) {
       const int ofResidue = q == 0 ? rows : addRows(o, q);
       if (q > 0) dealLike(b_, ofResidue, rows);
-      body.push_back(loopNode(ofResidue, transformRow(o, q, ofResidue, rowPart, ranges)));
+      body.push_back(loopNode(ofResidue, transformOf(o, q, ofResidue, rowPart, ranges)));
     }
     Call call{"multiply", p.a, p.lanes, p.c, {block, p.rowBlocks}, {}};
     for (std::int64_t i = 0; i < reductionBlocks_; ++i)
@@ -299,7 +274,7 @@ class WinogradWeightsLowering {
                                           {o.smallOut, s_.volume() * smallPoint_}});
     const TaskRows tasks = rowTasks(
         b_, s_.residues, [&](std::size_t q) { return addRows(o, q); },
-        [&](std::size_t q, int rows) { return transformRow(o, q, rows, -1, {Range{0, v_.small.channels}}); });
+        [&](std::size_t q, int rows) { return transformOf(o, q, rows, -1, {Range{0, v_.small.channels}}); });
     b_.phase().parallelAxes = {groups, tasks.axis};
     b_.phase().body = tasks.body;
     b_.phase().workCycles = static_cast<double>(v_.groups * s_.volume() * (bigPoint_ + smallPoint_)) / 64.0 * 6.0;

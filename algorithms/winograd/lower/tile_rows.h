@@ -37,6 +37,7 @@ class TileRows {
   std::vector<Node> store(const TileBox& box, int rows, int blocks, Epilogue& epilogue);
 
   bool packed() const { return buffer_ >= 0; }
+  TileSide side() const { return side_; }
 
  private:
   std::vector<int> rowLoops(const TileBox& box, int rows);
