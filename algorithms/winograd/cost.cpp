@@ -18,6 +18,12 @@ constexpr double kStreamsLength = 2.5;
 // FMA slots that products reach beside their loads.
 constexpr double kProductRate = 0.92;
 
+// Other algorithms are taken unless they cost so much more: relaxed math must not be slower than strict math.
+constexpr double kDoubt = 1.05;
+// Shared sums of points of several residues (dW of strided layers, two threads) took 1.3 to 1.7 times as long as predicted, for no cause that is known.
+constexpr double kDoubtOfResidues = 1.6;
+// Share of L2 that a point's panels may have beside accumulators.
+constexpr double kPointOfL2 = 0.3;
 // Bytes a cycle of what another core has written, broadcast from rows far apart, and read as a stream (Zen 5, two cores of a virtual machine: a panel
 // that both write and read takes twice as long as one core's own).
 constexpr double kForeignBytes = 3.0, kForeignStreamBytes = 9.0;
@@ -156,15 +162,21 @@ PlanCost costOf(const WinogradShape& s, const Costed& plan, const Machine& m) {
                pointsOf = dx ? patches : patches + static_cast<double>(s.tiled.channels);
   const double partTiles = beforehand ? tiles / groups : perPart, panel = points * partTiles * 4 * pointsOf;
   const double parts = tiles / partTiles;
-  const double reads = dx ? tiled * blocks : beforehand ? 0.5 * (cutM + cutN) : 1.0;
+  // Panels of all tiles are broadcast from rows far apart, which no prefetcher follows.
+  double reads = dx ? (beforehand ? 2.0 : 1.0) * tiled * blocks : beforehand ? cutM + cutN : 1.0;
+  // dW: what a point has of both panels is read for each block of the other one's channels, from L2 if it stays there.
+  if (!dx && !beforehand && panel / points > kPointOfL2 * static_cast<double>(m.buffers.l1Bytes))
+    reads = 0.5 * (reduced / static_cast<double>(plan.registerRows) + patched * blocks);
   cost.memoryCycles =
       parts * panel * (beforehand ? 2.0 + reads : (1.0 + reads) * again) / bytesPerCycle(m, panel, beforehand);
-  cost.memoryCycles += parts * filter / groups * (dx ? 1.0 : 2.0) /
+  // Sums are read and written at the ends of kernels, which wait for them.
+  cost.memoryCycles += parts * filter / groups * (dx ? 1.0 : 4.0) /
                        bytesPerCycle(m, beforehand ? held : filter * splits / cutM / cutN, dx && !beforehand);
   if (beforehand)
     cost.memoryCycles += foreignCycles(m, parts * panel, kForeignBytes);
   else
-    cost.memoryCycles += foreignCycles(m, filter, kForeignStreamBytes);
+    cost.memoryCycles +=
+        foreignCycles(m, dx ? filter : 2.0 * splits * filter, kForeignStreamBytes);  // dW: read, and added
   const double tensors = static_cast<double>(s.patched.bytes) * again + static_cast<double>(s.tiled.bytes) * 1.5;
   cost.memoryCycles += tensors / bytesPerCycle(m, tensors, true);
   cost.moveCycles = transforms + moves;
@@ -174,7 +186,8 @@ PlanCost costOf(const WinogradShape& s, const Costed& plan, const Machine& m) {
   const double pieces = beforehand ? 1.0
                         : dx       ? std::ceil(static_cast<double>(s.rows) / static_cast<double>(plan.cacheRows))
                                    : splits;
-  cost.totalCycles = partitionCycles(s.view, busy, copies, pieces, m, kTaskCycles);
+  const double doubt = !dx && !beforehand && s.residues > 1 ? kDoubtOfResidues : kDoubt;
+  cost.totalCycles = doubt * partitionCycles(s.view, busy, copies, pieces, m, kTaskCycles);
   cost.bound = cost.memoryCycles > cost.computeCycles ? "memory"
                : cost.moveCycles > cost.computeCycles ? "move"
                                                       : "compute";

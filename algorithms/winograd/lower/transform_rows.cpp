@@ -9,8 +9,8 @@
 namespace cubejit {
 namespace {
 
-// What may lie between the parts of a row's transform: a share of L2, beside panels and products.
-constexpr std::int64_t kMostRowBytes = 384 << 10;
+// What lies between the parts of a row's transform: the most, a share of L2 beside panels and products; and what as many vectors are taken for.
+constexpr std::int64_t kMostRowBytes = 384 << 10, kUsualRowBytes = 48 << 10;
 
 class RowTransform {
  public:
@@ -28,7 +28,8 @@ class RowTransform {
     if (!row_.box.transformed(2) || all.size() < 2 || columns_.length() == 0) return;
     const std::int64_t ofVector = row_.box.axes[0].points * row_.box.axes[1].points * columns_.hi * channels_.lanes * 4;
     byRow_ = ofVector <= kMostRowBytes;
-    if (byRow_) channels_.vectorsAtOnce = std::min(channels_.vectorsAtOnce, kMostRowBytes / ofVector);
+    if (byRow_)
+      channels_.vectorsAtOnce = std::min(channels_.vectorsAtOnce, std::max<std::int64_t>(1, kUsualRowBytes / ofVector));
   }
 
   std::vector<Node> run() { return byRow_ ? ofRow() : tileByTile(); }
