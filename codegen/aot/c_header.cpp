@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <cstdlib>
 
-#include "base/text_stream.h"
 #include "codegen/aot/tables.h"
+#include "codegen/text/text_stream.h"
 #include "codegen/tile/print.h"
 #include "codegen/tile/walk.h"
 #include "codegen/tile/workspace.h"

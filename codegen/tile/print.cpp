@@ -4,7 +4,7 @@
 // constant distance is one entry and its repetition. Parts are named; @N is number N where a name would not say which.
 #include "codegen/tile/print.h"
 
-#include "base/text_stream.h"
+#include "codegen/text/text_stream.h"
 #include "codegen/text/writer.h"
 #include "codegen/tile/class_rows.h"
 #include "codegen/tile/part_names.h"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <type_traits>
 
-#include "base/text_stream.h"
+#include "codegen/text/text_stream.h"
 #include "codegen/text/writer.h"
 #include "codegen/tile/kernel_fields.h"
 #include "codegen/tile/print.h"

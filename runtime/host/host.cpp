@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "base/text_stream.h"
+#include "codegen/text/text_stream.h"
 #include "cubejit/cubejit.hpp"
 #include "runtime/host/cgroup.h"
 #include "runtime/host/cpu.h"

@@ -2,8 +2,9 @@
 //
 // Decides names, help texts and meanings of the shared flags.
 #include "request.h"
-#include "base/text_stream.h"
 #include "cubejit/machines.h"
+
+#include <sstream>
 
 #include "algorithms/algorithm.h"
 #include "failure.h"
@@ -92,7 +93,8 @@ CLI::Validator numberFrom(double least, double most) {
     char* end = nullptr;
     const double value = std::strtod(text.c_str(), &end);
     const bool right = end == text.c_str() + text.size() && value >= least && value <= most;
-    TextStream out;
+    std::ostringstream out;
+    out.exceptions(std::ios::badbit);  // where memory ends
     out << text << " must be a number from " << least << " to " << most;
     if (*end == ',') out << ", with a point where it has a fraction";
     return right ? std::string() : out.str();
@@ -327,7 +329,8 @@ Result<Request> resolve(const RequestFlags& f) {
 }
 
 std::string reproduction(const std::string& command, const RequestFlags& f, const Problem& problem) {
-  TextStream out;
+  std::ostringstream out;
+  out.exceptions(std::ios::badbit);
   out << "cubejit " << command << " " << toFlags(problem) << " --passes " << f.passes;
   if (!f.isa.empty()) out << " --isa " << f.isa;
   if (!f.backend.empty()) out << " --backend " << f.backend;
