@@ -27,16 +27,6 @@ std::vector<std::int64_t> tilesOf(std::int64_t taps, std::int64_t elements) {
   return tiles;
 }
 
-bool applies(const Problem& problem, const ConvView& v) {
-  bool fits = problem.math != MathMode::kStrict && v.taps() > 1 && v.big.bytes > 0 && v.small.bytes > 0 &&
-              v.stride.volume() <= kMostResidues;
-  for (int a = 0; a < 3; ++a) {
-    fits = fits && (v.stride[a] == 1 || v.stride[a] < v.kernel[a]) && (v.kernel[a] == 1 || v.dilation[a] == 1);
-    fits = fits && (v.kernel[a] > 1 || (v.pad[a] == 0 && v.big.extent[a] == v.small.extent[a]));
-  }
-  return fits;
-}
-
 // Rows of tiles whose points take about `bytes`.
 std::int64_t rowsFor(const WinogradShape& s, std::int64_t channels, double bytes) {
   const double row = static_cast<double>(s.volume() * s.tilesOfRow * channels * 4);
@@ -127,9 +117,9 @@ void addWeights(const WinogradShape& s, const Machine& m, WinogradWeightsPlan pl
 // Plans of every size of tile and register block; `add(plan, laneVectors)` adds those that the rest of a plan can be.
 template <class Plan, class Add>
 void forTiles(const Problem& problem, const Machine& m, const Add& add) {
+  if (!winogradApplies(problem, Plan::kPass).empty()) return;
   const WinogradShape s = winogradShape(problem, Plan{});  // tiles of one element
   const ConvView& v = s.view;
-  if (!applies(problem, v)) return;
   const TensorView& lane = Plan::kPass == Pass::kDx && !v.bigIsX ? v.small : v.big;
   const std::int64_t laneVectors = divUp(lane.channels, m.isa.lanes());
   for (const std::int64_t d : tilesOf(s.taps[0], s.tiles[0])) {

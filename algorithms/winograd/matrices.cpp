@@ -71,6 +71,13 @@ WinogradMatrices winogradMatrices(std::int64_t m, std::int64_t r) {
   return out;
 }
 
+std::array<WinogradMatrices, 3> winogradMatrices(const WinogradShape& s) {
+  const auto& results = s.sumsTiles ? s.taps : s.tile;
+  const auto& filter = s.sumsTiles ? s.tile : s.taps;
+  return {winogradMatrices(results[0], filter[0]), winogradMatrices(results[1], filter[1]),
+          winogradMatrices(results[2], filter[2])};
+}
+
 double winogradErrorGrowth(std::int64_t m, std::int64_t r) {
   constexpr std::size_t kSizes = kMostWinogradPoints + 1;
   using Table = std::array<std::array<double, kSizes>, kSizes>;

@@ -7,6 +7,7 @@
 // Leaves how they are applied to linear_transforms.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "algorithms/kit/matrix.h"
@@ -22,12 +23,15 @@ struct WinogradMatrices {
 
 /// Precondition: m, r >= 1 and m + r - 1 <= kMostWinogradPoints (shape.h).
 WinogradMatrices winogradMatrices(std::int64_t m, std::int64_t r);
+/// Those of a plan's tiles along d, h, w: F(tile, taps); of dW F(taps, tile), as tiles are its filter and taps its results.
+std::array<WinogradMatrices, 3> winogradMatrices(const WinogradShape& s);
 
 /// How much larger the rounding errors of independent products are in the results, relative to them, than if a result were their plain sum:
-/// the root mean square over results of |A| |G| |B|, norms of rows. Several axes multiply. Of f32, errors were 1.5e-7 to 1.8e-7 times this, of a
-/// gradient's L2 norm (64 channels, one to three axes, every F of up to eight points). Preconditions as above; each is computed once.
+/// the root mean square over results of |A| |G| |B|, norms of rows. The growths of several axes multiply. Measured in f32, a gradient's
+/// error was 1.5e-7 to 1.8e-7 times the growth, relative to its L2 norm (64 channels, one to three axes, every F of up to eight points).
+/// Preconditions as above; each is computed once.
 double winogradErrorGrowth(std::int64_t m, std::int64_t r);
-/// Of a plan's tiles: of all axes. Precondition: none has more than kMostWinogradPoints points.
+/// The growth that a plan's tiles have, the product over all axes. Precondition: no axis has more than kMostWinogradPoints points.
 double winogradErrorGrowth(const WinogradShape& s);
 
 /// What plans may have: errors of up to 5e-6 of a gradient's L2 norm in f32, a quarter of what benchdnn allows.

@@ -262,15 +262,18 @@ void LaunchProgram::runPhase(const FlatPhase& phase, const Places& places, const
   const int useful =
       phase.workCycles < team.wakeCycles ? 1 : static_cast<int>(std::min<std::int64_t>(team.slots, phase.tasks));
   if (useful <= 1) return runTasks(phase, slotOf(places, 0), 0, phase.tasks);
-  // Where there are many tasks several are taken at once: they are short, and each would wait for what the others count with.
-  constexpr std::int64_t kTakes = 16;
+  // Short tasks are taken several at once: each take waits for the counter that all threads write.
+  constexpr double kTakeCycles = 10'000;
+  constexpr std::int64_t kTakes = 16;  // a thread's, at least, so that the last ones end together
+  const auto inTake =
+      static_cast<std::int64_t>(kTakeCycles * static_cast<double>(phase.tasks) / std::max(phase.workCycles, 1.0));
   struct Shared {
     const LaunchProgram* self;
     const FlatPhase& phase;
     const Places& places;
     std::int64_t each;
     std::atomic<std::int64_t> next{0};
-  } shared{this, phase, places, std::max<std::int64_t>(1, phase.tasks / (useful * kTakes)), {}};
+  } shared{this, phase, places, std::max<std::int64_t>(1, std::min(inTake, phase.tasks / (useful * kTakes))), {}};
   runSlots(
       team.parallelFor, team.pin, useful,
       [](void* context, int slot) {

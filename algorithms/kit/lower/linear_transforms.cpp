@@ -222,11 +222,11 @@ int PassRoom::temporary(std::size_t index, std::int64_t bytes) {
   return temporaries_[index];
 }
 
-const std::array<int, 2>& PassRoom::rows(std::int64_t bytes) {
+int PassRoom::rows(std::int64_t bytes) {
   if (rowBuffer_ < 0) rowBuffer_ = b_.addBuffer("rows", Buffer::Use::kPrivate, 0);
   std::int64_t& size = b_.bufferAt(rowBuffer_).bytes;
   size = std::max(size, bytes);
-  if (rows_[0] < 0) rows_ = {b_.addStream("rows_out", rowBuffer_), b_.addStream("rows_in", rowBuffer_)};
+  if (rows_ < 0) rows_ = b_.addStream("rows", rowBuffer_);
   return rows_;
 }
 

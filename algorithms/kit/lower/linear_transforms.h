@@ -51,15 +51,15 @@ class PassRoom {
  public:
   explicit PassRoom(ProgramBuilder& b) : b_(b) {}
   /// Streams are those of the phase that has begun.
-  void enterPhase() { coefficients_ = temporaries_[0] = temporaries_[1] = rows_[0] = rows_[1] = -1; }
+  void enterPhase() { coefficients_ = temporaries_[0] = temporaries_[1] = rows_ = -1; }
 
   int coefficients();
   /// Where the matrix lies in the coefficients, bytes.
   std::int64_t place(const Matrix& matrix);
   /// The stream of temporary 0 or 1, which holds at least so many bytes.
   int temporary(std::size_t index, std::int64_t bytes);
-  /// Streams of what lies between the parts of a transform, at least so many bytes: as the first part writes it, as the second one reads it.
-  const std::array<int, 2>& rows(std::int64_t bytes);
+  /// The stream of what lies between the parts of a transform, at least so many bytes.
+  int rows(std::int64_t bytes);
   ProgramBuilder& builder() { return b_; }
 
  private:
@@ -69,7 +69,7 @@ class PassRoom {
   int coefficients_ = -1;
   std::array<int, 2> temporaries_{-1, -1};
   int rowBuffer_ = -1;
-  std::array<int, 2> rows_{-1, -1};
+  int rows_ = -1;
 };
 
 /// Vector registers that passes may use: where masks are registers, three are theirs.

@@ -9,6 +9,7 @@
 // more channels; where it is written, each has results of its own, of the same patches.
 // Leaves transforms to linear_transforms, tiles to tile_box, residues to shape.h, sizes to the plan.
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 
@@ -82,13 +83,12 @@ class WinogradDataLowering {
 
  private:
   std::int64_t firstChannel(std::int64_t block) const { return reduced_ * block / reductionBlocks_; }
-  // Of a residue in a block of the filter: [channel][width]; of a point, all that are summed.
+  // Bytes of one residue at a point of a block of the filter, [channel][width]; of all residues that are summed there.
   std::int64_t filterPitch() const { return (reduced_ + reductionBlocks_ - 1) / reductionBlocks_ * width_ * 4; }
   std::int64_t pointBytes() const { return panelPitch(s_.patchedResidues() * filterPitch()); }
   std::int64_t filterBytes() const { return s_.volume() * pointBytes(); }
   std::int64_t dataBytes() const { return s_.volume() * dataPoint_; }
   std::int64_t tilesBefore(std::int64_t part) const { return s_.rows * part / parts_ * s_.tilesOfRow; }
-  WinogradMatrices matricesOf(std::size_t axis) const { return winogradMatrices(s_.tile[axis], s_.taps[axis]); }
 
   // The weights of all channel blocks, read from front to back.
   void filterPhase() {
@@ -137,7 +137,7 @@ class WinogradDataLowering {
                  static_cast<int>(number));
     }
     const std::vector<PassAxis> passes = boxPasses(boxes_.front(), true, [&](std::size_t axis) {
-      const Matrix taps = matricesOf(axis).taps;
+      const Matrix& taps = matrices_[axis].taps;
       PassAxis pass{.matrix = g_.gather ? reversedColumns(taps) : taps,
                     .inStride = tapStep(s_, axis) * packing_.tapPitch(),
                     .outStride = boxes_.front().pointStep(axis) * pointBytes(),
@@ -186,7 +186,7 @@ class WinogradDataLowering {
                          .tensor = *operand_,
                          .panel = {data, dataPitch_, dataPoint_},
                          .rows = rows,
-                         .matrix = [&](std::size_t axis) { return matricesOf(axis).data; },
+                         .matrix = [&](std::size_t axis) { return matrices_[axis].data; },
                          .points = [&](std::size_t axis) { return patchPoints(residue, axis); }};
     const PassChannels channels{lanes_, 4, true, false, -1, {Range{0, reduced_}}};
     for (Node& node : transformRow(room_, "dy", row, channels, registers_)) nodes.push_back(std::move(node));
@@ -314,7 +314,7 @@ class WinogradDataLowering {
                          .panel = {p.products, width_ * 4, productPoint_},
                          .rows = rows,
                          .toPoints = false,
-                         .matrix = [&](std::size_t axis) { return matricesOf(axis).results; },
+                         .matrix = [&](std::size_t axis) { return matrices_[axis].results; },
                          .points = [&](std::size_t axis) { return resultPoints(residue, axis); }};
     const PassChannels channels{lanes_,
                                 plan_.registerVectors,
@@ -396,6 +396,7 @@ class WinogradDataLowering {
   const WinogradShape s_;
   const std::vector<Residue> residues_;
   const std::vector<TileBox> boxes_;  ///< by residue
+  const std::array<WinogradMatrices, 3> matrices_ = winogradMatrices(s_);
   std::int64_t width_ = 16, reduced_ = 1, blocks_ = 1, parts_ = 1, reductionBlocks_ = 1;
   std::int64_t operandPitch_ = 0, dataPitch_ = 0, dataPoint_ = 0, productPoint_ = 0;
   PackedWeights packing_;

@@ -8,6 +8,7 @@
 // Strides make several filters of it, one a residue of the big tensor, which has patches, sums of points and taps of its own.
 // Leaves transforms to linear_transforms, tiles to tile_box, residues to shape.h, the way into dw's order to weights_unpack.
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 
@@ -96,8 +97,6 @@ class WinogradWeightsLowering {
   }
 
  private:
-  // F(taps, m): the tile is the filter, the taps are the results.
-  WinogradMatrices matricesOf(std::size_t axis) const { return winogradMatrices(s_.taps[axis], s_.tile[axis]); }
   // Accumulators lie [lane block][residue][point][row][width], sums of taps [lane block][row][tap][width].
   std::int64_t sumPoint() const { return panelPitch(heldRows_ * width_ * 4); }
   std::int64_t residueSums() const { return s_.volume() * sumPoint(); }
@@ -137,7 +136,7 @@ class WinogradWeightsLowering {
                              .tensor = *big_,
                              .panel = {o.bigOut, bigPitch_, bigPoint_},
                              .rows = rows,
-                             .matrix = [&](std::size_t axis) { return matricesOf(axis).data; },
+                             .matrix = [&](std::size_t axis) { return matrices_[axis].data; },
                              .points = [&](std::size_t axis) { return pointRange(s_, residues_[residue], axis); }};
     const PassChannels ofBig{lanes_, 4, true, false, -1, {Range{0, v_.big.channels}}};
     for (Node& node : transformRow(room_, "big", patches, ofBig, registers_)) nodes.push_back(std::move(node));
@@ -147,7 +146,7 @@ class WinogradWeightsLowering {
                            .tensor = *small_,
                            .panel = {o.smallOut, smallPitch_, smallPoint_},
                            .rows = rows,
-                           .matrix = [&](std::size_t axis) { return matricesOf(axis).taps; },
+                           .matrix = [&](std::size_t axis) { return matrices_[axis].taps; },
                            .points = [&](std::size_t axis) { return Range{0, s_.points[axis]}; }};
     const PassChannels ofSmall{lanes_, 4, true, false, rangeAxis, ranges};
     for (Node& node : transformRow(room_, "small", tiles, ofSmall, registers_)) nodes.push_back(std::move(node));
@@ -353,7 +352,7 @@ class WinogradWeightsLowering {
           static_cast<int>(q));
     }
     const std::vector<PassAxis> passes = boxPasses(boxes_.front(), true, [&](std::size_t axis) {
-      PassAxis pass{.matrix = matricesOf(axis).results,
+      PassAxis pass{.matrix = matrices_[axis].results,
                     .inStride = boxes_.front().pointStep(axis) * sumPoint(),
                     .outStride = tapStep(s_, axis) * width_ * 4,
                     .classAxis = residue};
@@ -378,6 +377,7 @@ class WinogradWeightsLowering {
   const ConvView& v_;
   const std::vector<Residue> residues_;
   const std::vector<TileBox> boxes_;  ///< by residue
+  const std::array<WinogradMatrices, 3> matrices_ = winogradMatrices(s_);
   std::int64_t width_ = 16, laneBlocks_ = 1, rowBlocks_ = 1, laneParts_ = 1, rowParts_ = 1, reductionBlocks_ = 1,
                splits_ = 1;
   std::int64_t bigPitch_ = 0, smallPitch_ = 0, bigPoint_ = 0, smallPoint_ = 0, heldRows_ = 1, heldLanes_ = 1;

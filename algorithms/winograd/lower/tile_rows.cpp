@@ -22,9 +22,7 @@ TileRows::TileRows(ProgramBuilder& b, std::string name, const TensorView& tensor
 
 void TileRows::enterPhase() {
   tensor_ = b_.addStream(name_, tensorBuffer_);
-  if (!packed()) return;
-  panel_ = b_.addStream(name_ + "_tile", buffer_);
-  moves_ = b_.addStream(name_ + "_rows", buffer_);
+  if (packed()) panel_ = b_.addStream(name_ + "_rows", buffer_);
 }
 
 std::vector<TileStream> TileRows::walk(const TileBox& box) const {
@@ -46,19 +44,21 @@ std::int64_t TileRows::stride(const TileBox& box, std::size_t axis) const {
   return axis == 0 ? planePitch_ : axis == 1 ? rowPitch_ : (box.axes[2].*side_).step * columnPitch_;
 }
 
-// Loops over what exists of the rows of a row of tiles.
+// Loops over what exists of the rows of a row of tiles. Moves begin with the panel's first column, where walk() has left it.
 std::vector<int> TileRows::rowLoops(const TileBox& box, int rows) {
   std::vector<int> loops;
+  std::int64_t toFirst = -(box.axes[2].*side_).first * columnPitch_;
   for (std::size_t axis = 0; axis < 2; ++axis) {
-    const std::int64_t count = patches() ? box.axes[axis].points : box.axes[axis].m;
-    const int loop = b_.addUniformAxis(
-        name_ + (axis == 0 ? "_plane" : "_row"), count,
-        {{tensor_, elementStride(view_, box, side_, axis)}, {moves_, axis == 0 ? planePitch_ : rowPitch_}});
-    Axis& added = b_.phase().axes[static_cast<std::size_t>(loop)];
+    const std::int64_t count = patches() ? box.axes[axis].points : box.axes[axis].m,
+                       panelStep = axis == 0 ? planePitch_ : rowPitch_;
+    loops.push_back(b_.addAxis(name_ + (axis == 0 ? "_plane" : "_row")));
+    b_.addSteps(loops.back(), count, {{panel_, toFirst}},
+                {{tensor_, elementStride(view_, box, side_, axis)}, {panel_, panelStep}}, 0);
+    toFirst = 0;
+    Axis& added = b_.phase().axes[static_cast<std::size_t>(loops.back())];
     added.windowAxis = rows;
     for (const Range& r : tileRanges(box, axis, patches() ? &TileClass::patch : &TileClass::tile))
       added.windows.push_back(Window{static_cast<int>(r.lo), static_cast<int>(r.hi)});
-    loops.push_back(loop);
   }
   return loops;
 }
@@ -66,7 +66,7 @@ std::vector<int> TileRows::rowLoops(const TileBox& box, int rows) {
 std::vector<Node> TileRows::load(const TileBox& box, int rows) {
   if (!packed()) return {};
   const PanelMove move{.lanes = lanes_, .pixels = view_.extent.w, .panelPitch = columnPitch_};
-  Call call{"load_rows", tensor_, -1, moves_, {}, {}};
+  Call call{"load_rows", tensor_, -1, panel_, {}, {}};
   call.variants.push_back(
       Variant{b_.addKernel(loadMove(view_, ChannelPiece{0, 0, view_.channels, 0}, move)), -1, false});
   return nest(rowLoops(box, rows), {callNode(std::move(call))});
@@ -75,7 +75,7 @@ std::vector<Node> TileRows::load(const TileBox& box, int rows) {
 std::vector<Node> TileRows::store(const TileBox& box, int rows, int blocks, Epilogue& epilogue) {
   if (!packed()) return {};
   const PanelMove move{.lanes = lanes_, .pixels = view_.extent.w, .panelPitch = columnPitch_};
-  Call call{"store_rows", moves_, -1, tensor_, {blocks}, {}};
+  Call call{"store_rows", panel_, -1, tensor_, {blocks}, {}};
   for (const std::int64_t channels : {std::min(width_, view_.channels), view_.channels % width_}) {
     Variant v;
     if (channels > 0) v.kernel = b_.addKernel(storeMove(view_, ChannelPiece{0, 0, channels, 0}, move));

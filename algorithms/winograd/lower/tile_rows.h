@@ -21,7 +21,7 @@ class TileRows {
   TileRows(ProgramBuilder& b, std::string name, const TensorView& tensor, int buffer, const TileBox& box, TileSide side,
            std::int64_t width, int lanes);
 
-  /// Streams of the phase that has begun: the tensor's and, if there is a panel, those of the panel.
+  /// Streams of the phase that has begun: the tensor's and, if there is a panel, the panel's.
   void enterPhase();
   int tensor() const { return tensor_; }
   /// What transforms use.
@@ -51,7 +51,7 @@ class TileRows {
   const int lanes_, tensorBuffer_;
   std::int64_t columnPitch_ = 0, rowPitch_ = 0, planePitch_ = 0;
   int buffer_ = -1;  ///< of the panel
-  int tensor_ = -1, panel_ = -1, moves_ = -1;
+  int tensor_ = -1, panel_ = -1;
 };
 
 }  // namespace cubejit

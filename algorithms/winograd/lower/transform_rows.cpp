@@ -69,11 +69,11 @@ class RowTransform {
   }
 
   std::vector<Node> ofRow() {
-    const std::array<int, 2> between = room_.rows(row_.box.axes[0].points * pitch(0));
+    const int between = room_.rows(row_.box.axes[0].points * pitch(0));
     LinearTransform transform(room_, name_, channels_, in(), out());
     // Along W, a tile at a time, the points of the other axes beside each other.
     TileStream column;
-    column.stream = between[row_.toPoints ? 1 : 0];
+    column.stream = between;
     column.tile[2] = row_.box.axes[2].m * columnPitch();
     const int tiles = addTileAxis(b_, row_.box, {column}, {{row_.panel.stream, row_.panel.tile}});
     const std::vector<PassAxis> alongW{axisOf(2, columnPitch(), pointStride(2), tiles)};
@@ -89,11 +89,11 @@ class RowTransform {
     const PassLines columns{columns_, row_.toPoints ? ofTensor : columnPitch(),
                             row_.toPoints ? columnPitch() : ofTensor};
     std::vector<Node> nodes;
-    if (!row_.toPoints) nodes.push_back(tilesOfRow(in(), between[0]));
-    for (Node& node : transform.passes(others, {columns}, row_.toPoints ? in() : between[1],
-                                       row_.toPoints ? between[0] : out(), row_.toPoints, !row_.toPoints))
+    if (!row_.toPoints) nodes.push_back(tilesOfRow(in(), between));
+    for (Node& node : transform.passes(others, {columns}, row_.toPoints ? in() : between,
+                                       row_.toPoints ? between : out(), row_.toPoints, !row_.toPoints))
       nodes.push_back(std::move(node));
-    if (row_.toPoints) nodes.push_back(tilesOfRow(between[1], out()));
+    if (row_.toPoints) nodes.push_back(tilesOfRow(between, out()));
     return transform.overChannels(std::move(nodes));
   }
 

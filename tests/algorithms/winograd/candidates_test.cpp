@@ -84,8 +84,9 @@ TEST(WinogradCandidates, StridesBelowTheKernelHaveSome) {
     Problem p = threeTaps();
     p.transposed = transposed;
     p.stride = Dhw{1, 2, 2};
-    (transposed ? p.in : p.out) = Dhw{1, 10, 11};
-    p.out = transposed ? Dhw{1, 19, 21} : p.out;
+    const Dhw small{1, 10, 11};
+    if (transposed) p.in = small;
+    p.out = transposed ? Dhw{1, 19, 21} : small;
     ASSERT_TRUE(checkProblem(p).ok()) << checkProblem(p).error().message;
     for (const Pass pass : {Pass::kDx, Pass::kDw}) {
       const std::vector<TilingPlan> plans = proposedPlans("winograd", p, pass, machine);

@@ -11,8 +11,11 @@
 #include "runtime/verify/agree.h"
 #include "runtime/verify/random_problem.h"
 #include "runtime/verify/verify_problem.h"
+#include "tests/support/layers.h"
 #include "tests/support/plan_fields.h"
 #include "tests/support/run_code.h"
+#include "tiling/check_problem.h"
+#include "tiling/planner.h"
 
 namespace cubejit {
 namespace {
@@ -71,6 +74,42 @@ TEST(WinogradPlans, AllOfThemAreRight) {
     }
   }
   EXPECT_GT(plans, 300);
+}
+
+// What a program of y has most of: eight residues, panels of both tensors' rows, post-ops.
+TEST(WinogradPlans, ResultsOfEveryFormAreFinished) {
+  Options options;
+  options.wakeCycles = 0;
+  options.algorithm = "winograd";
+  Session session(options);
+  std::size_t plans = 0;
+  for (const bool transposed : {false, true}) {
+    for (const std::int64_t stride : {1, 2}) {
+      for (const Layout layout : {Layout::kNcdhw, Layout::kNdhwc}) {
+        Problem problem = problemOf(1, 5, 9, {6, 6, 6}, {3, 3, 3}, {1, 1, 1});
+        problem.transposed = transposed;
+        problem.stride = Dhw{stride, stride, stride};
+        const std::int64_t out = transposed ? 5 * stride + 1 : 5 / stride + 1;
+        problem.out = Dhw{out, out, out};
+        problem.layout = layout;
+        problem.math = MathMode::kRelaxed;
+        problem.postOps.bias = problem.postOps.add = true;
+        problem.postOps.activation = Activation::kRelu;
+        ASSERT_TRUE(checkProblem(problem).ok());
+        const auto choice =
+            choosePlan(problem, Pass::kY, session.machine(), true, WeightsUse::kEachRun, options.algorithm);
+        ASSERT_TRUE(choice.ok()) << choice.error().message;
+        for (const Candidate& candidate : choice->considered) {
+          if (!candidate.refusedBy.empty()) continue;
+          ++plans;
+          const VerifyOutcome outcome =
+              verifyProblem(session, VerifyRequest{problem, maskOf(Pass::kY), {2}, plans, false, {candidate.plan}});
+          ASSERT_EQ(outcome.verdict, VerifyOutcome::Verdict::kPassed) << outcome.message << "\n" << toFlags(problem);
+        }
+      }
+    }
+  }
+  EXPECT_GT(plans, 100U);
 }
 
 TEST(WinogradPlans, KeptWeightsAreTransformedOnce) {

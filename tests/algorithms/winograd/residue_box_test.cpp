@@ -16,7 +16,8 @@ namespace {
 
 using Product = std::tuple<std::int64_t, std::int64_t, std::int64_t>;  // positions of big and small, tap
 
-// Of a single axis, which lies on H, of the tiles of a plan: products and how often they are met; positions outside a tensor are left out.
+// Which products the tiles of a plan meet, and how often, where a problem has a single axis (views have it on H). Positions outside of a tensor
+// are left out.
 template <class Plan>
 std::map<Product, int> productsOf(const Problem& p, std::int64_t tile) {
   Plan plan;
