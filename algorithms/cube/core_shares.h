@@ -32,18 +32,14 @@ class CoreShares {
   double countOf(const Kind& kind) const;
 
   /// Sets what a task of a kind costs.
-  void setCost(const Kind& kind, double cycles) { cost(kind) = cycles; }
+  void setCost(const Kind& kind, double cycles) { costs_[index(kind)] = cycles; }
   /// Sums of costs: call after the last setCost.
   void sum();
-  double total() const { return groups_ * perGroup_; }
-  /// Cost of the first `count` tasks. Precondition: sum().
-  double costOfFirst(std::int64_t count) const;
+  double total() const { return static_cast<double>(groups_) * perGroup_; }
   /// Cost of each core: equal runs of tasks, the first ones longer by at most one. Precondition: sum().
   std::vector<double> perCore(std::int64_t cores) const;
   /// The most of any core; or that of the first one that exceeds `limit`. Precondition: sum().
   double slowestCore(std::int64_t cores, double limit) const;
-  /// The first task of a core.
-  std::int64_t firstOf(std::int64_t core, std::int64_t cores) const;
 
  private:
   struct Cut {
@@ -54,22 +50,33 @@ class CoreShares {
     int kindAt(std::int64_t x) const { return hasTail && x == size - 1 ? 1 : 0; }
   };
   static constexpr int kMostDepths = static_cast<int>(DepthKinds::kMost);
+  /// A number of tasks as digits, each of a size of its own.
+  struct Digits {
+    std::int64_t group = 0, outer = 0, image = 0, depth = 0, middle = 0, inner = 0;
+  };
 
-  double& cost(const Kind& k) { return costs_[index(k)]; }
-  std::size_t index(const Kind& k) const {
-    return static_cast<std::size_t>(((k.outer * kMostDepths + k.depth) * 2 + k.middle) * 2 + k.inner);
+  static std::size_t index(int outer, int depth) { return static_cast<std::size_t>(outer * kMostDepths + depth); }
+  static std::size_t index(int outer, int depth, int middle) {
+    return index(outer, depth) * 2 + static_cast<std::size_t>(middle);
   }
+  static std::size_t index(const Kind& k) {
+    return index(k.outer, k.depth, k.middle) * 2 + static_cast<std::size_t>(k.inner);
+  }
+  Digits digitsOf(std::int64_t tasks) const;
+  Digits added(const Digits& a, const Digits& b, std::int64_t one) const;
+  /// Cost of as many of the first tasks. Precondition: sum().
+  double costOfFirst(const Digits& tasks) const;
   /// Calls visit(cycles) for each core, in order, until it returns false.
   template <class Visit>
   void visitCores(std::int64_t cores, const Visit& visit) const;
-  double perMiddle(int outer, int depth, int middle) const;
-  double perDepth(int outer, int depth) const;
 
   std::array<Cut, 3> cuts_;  ///< outer, middle, inner
-  std::int64_t batch_ = 1, depths_ = 1, tasks_ = 1;
-  double groups_ = 1, perGroup_ = 0;
+  std::int64_t groups_ = 1, batch_ = 1, depths_ = 1, tasks_ = 1;
+  double perGroup_ = 0;
   const DepthKinds* kinds_;
   std::array<double, 2 * kMostDepths * 4> costs_{};
+  std::array<double, 2 * kMostDepths * 2> perMiddle_{};  ///< all tasks of one middle cut
+  std::array<double, 2 * kMostDepths> perDepth_{};
   std::array<double, 2> perImage_{};  ///< all depths of one image, by outer kind
 };
 

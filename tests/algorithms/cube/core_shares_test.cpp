@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include <numeric>
+#include <algorithm>
 #include <random>
 
 #include "cubejit/machines/toy.h"
@@ -87,23 +87,22 @@ TEST(CoreShares, SumsOfRunsAreThoseOfTheirTasks) {
     ASSERT_EQ(shares.tasks(), static_cast<std::int64_t>(tasks.size()));
     ASSERT_EQ(shares.tasks(), c.plan.cube().cores.tasks());
     ASSERT_DOUBLE_EQ(counted, static_cast<double>(tasks.size()));
-    double sum = 0;
-    for (std::size_t t = 0; t < tasks.size(); ++t) {
-      ASSERT_NEAR(shares.costOfFirst(static_cast<std::int64_t>(t)), sum, 1e-6) << t;
-      sum += costOf(tasks[t]);
-    }
-    ASSERT_NEAR(shares.total(), sum, 1e-6);
-    for (const std::int64_t cores : {1, 2, 7, 24}) {
+    std::vector<double> first = {0};  // costs of the first 0, 1, 2, ... tasks
+    for (const CoreShares::Kind& task : tasks) first.push_back(first.back() + costOf(task));
+    ASSERT_NEAR(shares.total(), first.back(), 1e-6);
+    for (const std::int64_t cores :
+         {std::int64_t{1}, std::int64_t{2}, std::int64_t{7}, std::int64_t{24}, shares.tasks(), shares.tasks() + 3}) {
       const std::vector<double> each = shares.perCore(cores);
       ASSERT_EQ(each.size(), static_cast<std::size_t>(cores));
-      ASSERT_NEAR(std::accumulate(each.begin(), each.end(), 0.0), sum, 1e-6);
-      EXPECT_EQ(shares.firstOf(0, cores), 0);
-      EXPECT_EQ(shares.firstOf(cores, cores), shares.tasks());
+      std::int64_t begin = 0;
       for (std::int64_t core = 0; core < cores; ++core) {
-        const std::int64_t length = shares.firstOf(core + 1, cores) - shares.firstOf(core, cores);
-        EXPECT_LE(length, ceilDiv(shares.tasks(), cores));
-        EXPECT_GE(length, shares.tasks() / cores);
+        const std::int64_t end = begin + shares.tasks() / cores + (core < shares.tasks() % cores ? 1 : 0);
+        ASSERT_NEAR(each[static_cast<std::size_t>(core)],
+                    first[static_cast<std::size_t>(end)] - first[static_cast<std::size_t>(begin)], 1e-6)
+            << core << " of " << cores;
+        begin = end;
       }
+      ASSERT_EQ(shares.slowestCore(cores, 1e18), *std::max_element(each.begin(), each.end()));
     }
   }
 }
