@@ -22,8 +22,10 @@ def add_options(parser):
     parser.add_argument("--command", default=str(ROOT / "build/bench/tools/cli/cubejit"))
     parser.add_argument("--dtypes", default="f32,bf16,f16")
     parser.add_argument("--layout", default="ndhwc")
+    parser.add_argument("--passes", default="dx,dw", help="of y, dx, dw")
+    parser.add_argument("--isa", default="", help="default: the best this machine has; avx512_amx counts shares of the peak of tiles")
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--keep-weights", action="store_true", help="dx's weights are packed outside what is measured")
+    parser.add_argument("--keep-weights", action="store_true", help="weights of y and dx are packed outside what is measured")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=0.1, help="per row, type, pass and round")
     parser.add_argument("--least-mflops", type=float, default=10, help="rows of less work are left out")
@@ -36,4 +38,5 @@ def problems(options):
 
 def flags(options, dtype):
     """Of `cubejit bench`."""
-    return ["--passes", "dx,dw", "--dtype", dtype, "--layout", options.layout] + (["--keep-weights"] if options.keep_weights else [])
+    return (["--passes", options.passes, "--dtype", dtype, "--layout", options.layout] + (["--keep-weights"] if options.keep_weights else []) +
+            (["--isa", options.isa] if options.isa else []))

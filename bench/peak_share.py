@@ -10,9 +10,6 @@ import cubejit_command
 import dense_rows
 import peers_report
 
-PASSES = ("dx", "dw")
-
-
 def measure(problem, dtype, options):
     """{pass: per cent of the peak} of one round."""
     return {r["pass"]: 100 * r["peak_fraction"] for r in cubejit_command.bench(options, dense_rows.flags(options, dtype), problem)}
@@ -25,7 +22,7 @@ def main():
 
     dtypes = options.dtypes.split(",")
     problems = dense_rows.problems(options)
-    columns = [(pass_, dtype) for dtype in dtypes for pass_ in PASSES]
+    columns = [(pass_, dtype) for dtype in dtypes for pass_ in options.passes.split(",")]
     kept = ", weights of dX packed beforehand" if options.keep_weights else ""
     print(f"Made by `bench/peak_share.py {' '.join(sys.argv[1:])}`: per cent of the FMA peak measured beside each row, of the type's own "
           f"instructions (f16: of f32's); {options.layout}, {options.threads} threads{kept}. The best of {options.rounds} rounds.\n")

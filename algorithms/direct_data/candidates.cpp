@@ -7,6 +7,7 @@
 #include <array>
 
 #include "algorithms/direct_data/rates.h"
+#include "algorithms/direct_data/tiles.h"
 #include "algorithms/kit/conv_view.h"
 #include "algorithms/kit/dot_products.h"
 #include "algorithms/kit/residue_classes.h"
@@ -20,9 +21,9 @@ struct DataView {
   std::array<std::int64_t, 3> phaseLength{1, 1, 1};  ///< longest residue class of the result on d, h, w
 };
 
-DataView viewOf(const Problem& p) {
+DataView viewOf(const Problem& p, OneAxis axis = OneAxis::kOnW) {
   DataView g;
-  g.view = makeConvView(p, Pass::kDx);
+  g.view = makeConvView(p, Pass::kDx, axis);
   const bool gather = g.view.bigIsX;
   g.result = gather ? g.view.big : g.view.small;
   g.operand = gather ? g.view.small : g.view.big;
@@ -214,6 +215,33 @@ void addChannelBoxes(const DataView& g, const Machine& m, bool dotProducts, std:
   }
 }
 
+// Blocks of two by two tiles, or as many as there are.
+void addTilePlans(const Problem& problem, const Machine& m, std::vector<DirectDataPlan>& out) {
+  DirectDataPlan plan;
+  plan.matrixUnit = plan.dotProducts = plan.packA = plan.bufferC = true;
+  DataView g = viewOf(problem, axisOf(plan));
+  g.view.oneAxis = false;
+  if (pairProduct(m) == nullptr || pairsOfProduct(g.operand.words(true)) == 0) return;
+  const std::int64_t vectors = divUp(g.result.channels, kTileColumns), pixels = g.phaseLength[2];
+  constexpr std::array<std::array<std::int64_t, 2>, 4> kBlocks{{{2, 2}, {1, 3}, {3, 1}, {1, 1}}};
+  for (const auto& [rows, columns] : kBlocks) {
+    plan.registerVectors = std::min(columns, vectors);
+    plan.registerW = equalPiece(pixels, rows * kTileRows);
+    std::vector<DirectDataPlan> cached;
+    for (const bool packA : {true, false}) {
+      plan.packA = packA;
+      addCacheBlocks(g, m, plan, cached);
+      if (!g.operand.directFor(true) || g.view.kernel.w > 1 || g.view.pad.w > 0) break;
+    }
+    for (DirectDataPlan& each : cached) {
+      for (const IterateOrder order : {IterateOrder::kPixelsOuter, IterateOrder::kChannelsOuter}) {
+        each.order = order;
+        out.push_back(each);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<DirectDataPlan> inputChannelCandidates(const Problem& problem, const Machine& m) {
@@ -239,6 +267,7 @@ std::vector<DirectDataPlan> directDataCandidates(const Problem& problem, const M
     }
   }
   for (const DirectDataPlan& box : boxes) addPrivateWeights(g, m, box, both);
+  if (choices.front() && dotApplies(problem, Pass::kDx)) addTilePlans(problem, m, both);
   // Few pixels do not pay for packing weights that can be read in place.
   if (g.view.taps() == 1 && g.view.bigIsX && g.view.batch * g.view.small.extent.volume() <= 64 && g.operand.direct() &&
       channelsSideBySide(problem)) {

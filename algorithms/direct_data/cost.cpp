@@ -9,6 +9,7 @@
 #include "algorithms/direct_data/direct_data.h"
 #include "algorithms/direct_data/rates.h"
 #include "algorithms/direct_data/sums.h"
+#include "algorithms/direct_data/tiles.h"
 #include "algorithms/kit/conv_view.h"
 
 namespace cubejit {
@@ -19,8 +20,8 @@ class DirectDataCosting {
   DirectDataCosting(const Problem& problem, const DirectDataPlan& plan, const Machine& machine)
       : plan_(plan),
         m_(machine),
-        oneAxis_(makeConvView(problem, Pass::kDx).oneAxis),
-        v_(makeConvView(problem, Pass::kDx, OneAxis::kOnH)) {
+        oneAxis_(!plan.matrixUnit && makeConvView(problem, Pass::kDx).oneAxis),
+        v_(makeConvView(problem, Pass::kDx, axisOf(plan))) {
     const DataSums total =
         dataSums(v_, oneAxis_ ? std::array<std::int64_t, 3>{1, plan.registerW, 1}
                               : std::array<std::int64_t, 3>{plan.registerD, plan.registerH, plan.registerW});
@@ -88,6 +89,7 @@ class DirectDataCosting {
 
   // Cycles of all reduction steps: FMAs, loads, and at least the latency.
   double stepCycles() const {
+    if (plan_.matrixUnit) return productCycles();
     const double meanRows = passes_ > 0 ? rows_ / passes_ : 1, taps = broadcastTaps();
     const double columns = static_cast<double>(plan_.registerW),
                  shared = taps > 1 ? (columns + taps - 1) / (columns * taps) : 1.0;
@@ -96,9 +98,22 @@ class DirectDataCosting {
     return passes_ * nBlocks_ * reduced_ * step * 1.01;
   }
 
+  // Products of tiles, or loads where those take longer; storing the sums, and configuring tiles at each call. A tile's next product
+  // waits for its last one (Intel's Optimization Reference Manual, chapter 20; configuring: some 200 cycles; not measured here).
+  double productCycles() const {
+    constexpr double kConfigureCycles = 200, kLatencyCycles = 52;
+    const MatrixUnit& unit = *m_.isa.matrixUnit();
+    const double rows = static_cast<double>(rowTiles(plan_.registerW)),
+                 products = reduced_ / static_cast<double>(pairsOfProduct(static_cast<std::int64_t>(reduced_)));
+    const double step = std::max(
+        {rows * meanVectors_ * pairProduct(m_)->cycles, (rows + meanVectors_) * unit.loadCycles, kLatencyCycles});
+    return passes_ * nBlocks_ * products * step + calls_ * (rows * meanVectors_ * unit.storeCycles + kConfigureCycles);
+  }
+
   // Lines of dY come from beyond L1, one stream a row: what the core cannot hide of them. Lines of weights are one long stream.
   double lineCycles() const {
     const bool blocks = !plan_.packA && operand().c0 > 0;
+    if (plan_.matrixUnit) return 0.0;
     return rows_ * nBlocks_ * reduced_ / 16.0 * (blocks ? kBlockLineCycles : kRowLineCycles);
   }
 

@@ -50,6 +50,7 @@ struct DirectDataPlan {
   Prefetch prefetch = Prefetch::kUsual;
   std::int64_t prefetchDistance = 2;  ///< of operands, in register blocks
   bool dotProducts = false;           ///< pairs of bf16 channels are multiplied by dot products
+  bool matrixUnit = false;            ///< pairs are multiplied by the matrix unit; the register block is in its tiles
   bool packsPerTask() const { return packB == PackWeights::kPerTask; }
   bool packsWeights() const { return packB != PackWeights::kNone; }
 
@@ -79,6 +80,7 @@ struct DirectDataPlan {
     v("prefetch", p.prefetch);
     v("prefetch_distance", p.prefetchDistance);
     v("dot_products", p.dotProducts);
+    v("matrix_unit", p.matrixUnit);
   }
 };
 

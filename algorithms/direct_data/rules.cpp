@@ -6,6 +6,7 @@
 
 #include "algorithms/direct_data/direct_data.h"
 #include "algorithms/direct_data/result_prefetch.h"
+#include "algorithms/direct_data/tiles.h"
 #include "algorithms/kit/conv_view.h"
 #include "algorithms/kit/dot_products.h"
 #include "algorithms/kit/rates.h"
@@ -76,8 +77,43 @@ void hintRules(const Problem& p, const DirectDataPlan& plan, const Reorders& reo
   rules.require(why.empty(), [&] { return "streaming_store must be false: " + why; });
 }
 
+// The register block in tiles: columns of zeros in the panel of dy let every tap reach all rows of a tile, and sums of f32 go to a panel of dx.
+void tileRules(const DirectDataPlan& plan, const ConvView& v, const Machine& m, Rules& rules) {
+  const bool gather = v.bigIsX;
+  const TensorView &result = gather ? v.big : v.small, &operand = gather ? v.small : v.big;
+  AxisRelation along{gather, result.extent.w, operand.extent.w, v.kernel.w, v.stride.w, v.dilation.w, v.pad.w};
+  const std::int64_t columns = padWithZeros(along).all();
+  rules.require(plan.packA || (columns == 0 && operand.directFor(true)), [&] {
+    return "pack_a must be true: taps reach " + std::to_string(columns) +
+           " columns of zeros beside dy, which only a panel has, or dy is not channels-last with whole pairs";
+  });
+  rules.require(pairProduct(m) != nullptr, [&] {
+    return std::string("matrix_unit must be false: ") + toString(m.isa.level) + " multiplies no bf16 in tiles";
+  });
+  rules.require(
+      plan.vectorize == DataVectors::kOutputChannels && plan.dotProducts && plan.bufferC && plan.packsWeights(),
+      "matrix_unit needs vectorize = output_channels, dot_products, buffer_c and packed weights");
+  rules.require(plan.registerD == 1 && plan.registerH == 1,
+                "register_d and register_h must be 1: rows of tiles are pixels along W");
+  const std::int64_t tiles = rowTiles(plan.registerW);
+  rules.require(tiles > kTiles || tiles * plan.registerVectors + tiles + plan.registerVectors <= kTiles, [&] {
+    return "a register block of " + std::to_string(plan.registerW) + " pixels x " +
+           std::to_string(plan.registerVectors) + " vectors takes more than 8 tiles with its operands";
+  });
+  rules.require(tiles <= kTiles,
+                [&] { return "register_w = " + std::to_string(plan.registerW) + " must be at most 48"; });
+  const std::int64_t pairs = operand.words(true);
+  rules.require(pairsOfProduct(pairs) > 0, [&] {
+    return "matrix_unit must be false: " + std::to_string(pairs) +
+           " pairs of channels are no equal products of 4 to 16";
+  });
+  rules.require(plan.broadcastTaps == 1 && plan.unroll == DirectDataPlan().unroll,
+                "broadcast_taps must be 1 and unroll 4: matrix_unit has steps of its own");
+}
+
 void shapeRules(const Problem& p, const DirectDataPlan& plan, const Machine& m, Rules& rules) {
-  const ConvView v = makeConvView(p, Pass::kDx);
+  ConvView v = makeConvView(p, Pass::kDx, plan.matrixUnit ? axisOf(plan) : OneAxis::kOnW);
+  v.oneAxis = v.oneAxis && !plan.matrixUnit;
   const bool gather = v.bigIsX;
   const TensorView &result = gather ? v.big : v.small, &operand = gather ? v.small : v.big;
   const std::int64_t box = plan.registerN * plan.registerD * plan.registerH * plan.registerW;
@@ -91,6 +127,7 @@ void shapeRules(const Problem& p, const DirectDataPlan& plan, const Machine& m, 
   requireFewBlocks(rules, "cache_h", std::min(plan.cache.h, along), v.oneAxis ? plan.registerW : plan.registerH,
                    "lower cache_h");
   if (plan.vectorize == DataVectors::kInputChannels) {
+    rules.require(!plan.matrixUnit, "matrix_unit must be false: vectorize = input_channels has no tiles");
     MicrokernelRegisters sums;
     sums.accumulators = box * result.channels;
     sums.vectorsB = result.channels;
@@ -118,7 +155,9 @@ void shapeRules(const Problem& p, const DirectDataPlan& plan, const Machine& m, 
   }
   if (plan.vectorize == DataVectors::kOutputChannels) {
     const std::int64_t taps = std::min(plan.broadcastTaps, v.kernel.w), width = plan.registerVectors * lanes;
+    if (plan.matrixUnit) tileRules(plan, v, m, rules);
     for (const std::int64_t channels : {width, result.channels % width}) {  // and of the last block
+      if (plan.matrixUnit) break;
       const std::int64_t vectors = divUp(channels, lanes);
       MicrokernelRegisters sums;
       sums.accumulators = box * vectors;
@@ -143,7 +182,7 @@ void shapeRules(const Problem& p, const DirectDataPlan& plan, const Machine& m, 
     }
     if (taps > 1)
       requireReach(rules, "weights of a step", taps * operand.channels * plan.registerVectors * m.isa.lanes() * 4);
-    rules.require(plan.broadcastTaps <= v.kernel.w, [&] {
+    rules.require(plan.matrixUnit || plan.broadcastTaps <= v.kernel.w, [&] {
       return "broadcast_taps = " + std::to_string(plan.broadcastTaps) + " is more than the " +
              std::to_string(v.kernel.w) + " taps along W";
     });

@@ -28,6 +28,8 @@ const char* cpuTest(IsaLevel level) {
       return "__builtin_cpu_supports(\"avx512f\") && __builtin_cpu_supports(\"avx512bw\") &&\n"
              "         __builtin_cpu_supports(\"avx512dq\") && __builtin_cpu_supports(\"avx512vl\") &&\n"
              "         __builtin_cpu_supports(\"avx512bf16\")";
+    case IsaLevel::kAvx512Amx: return "cubejit_has_tiles(0)";
+    case IsaLevel::kAvx512AmxFp16: return "cubejit_has_tiles(1)";
     case IsaLevel::kNeon: return "1";
     case IsaLevel::kSve256: break;
   }
@@ -35,6 +37,20 @@ const char* cpuTest(IsaLevel level) {
 }
 
 std::string include(const char* header) { return std::string("#include <") + header + ">\n"; }
+
+// Asks the CPU (Intel's manual, CPUID leaf 7) and, once that says yes, Linux for the right to use tiles (its Documentation/arch/x86/xstate.rst).
+std::string hasTiles() {
+  return "#ifndef CUBEJIT_HAS_TILES\n#define CUBEJIT_HAS_TILES\n" + include("cpuid.h") + include("sys/syscall.h") +
+         include("unistd.h") +
+         R"(static inline int cubejit_has_tiles(int f16) {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (!__builtin_cpu_supports("avx512bf16") || !__get_cpuid_count(7, 0, &a, &b, &c, &d) || (d >> 22 & 5) != 5) return 0;
+  if (f16 && (!__get_cpuid_count(7, 1, &a, &b, &c, &d) || !(a >> 21 & 1))) return 0;
+  return syscall(SYS_arch_prctl, 0x1023, 18L) == 0;
+}
+#endif
+)";
+}
 
 class Header {
  public:
@@ -110,7 +126,8 @@ class Header {
        << "_WORKSPACE_BYTES(threads), 64-byte aligned. Sums have one order: results are the\n"
        << " * same in every bit for any number of threads.\n */\n"
        << "#ifndef " << upper_ << "_H\n#define " << upper_ << "_H\n\n#include <stddef.h>\n#include <stdint.h>\n"
-       << (in_.isa.level == IsaLevel::kSve256 ? include("sys/auxv.h") + include("sys/prctl.h") : "") << "\n"
+       << (in_.isa.level == IsaLevel::kSve256 ? include("sys/auxv.h") + include("sys/prctl.h") : "")
+       << (in_.isa.matrixUnit() != nullptr ? hasTiles() : "") << "\n"
        << "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
   }
 

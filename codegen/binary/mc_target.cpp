@@ -31,6 +31,9 @@ const McTarget& mcTargetOf(const HostIsa& isa) {
   static const McTarget kAvx512{
       kX86, "+avx512f,+avx512bw,+avx512dq", {"znver4", "skylake-avx512", "icelake-server", "sapphirerapids"}};
   static const McTarget kBf16{kX86, "+avx512f,+avx512bw,+avx512dq,+avx512bf16", {"znver4", "sapphirerapids"}};
+  static const McTarget kAmx{kX86,
+                             "+avx512f,+avx512bw,+avx512dq,+avx512bf16,+amx-tile,+amx-bf16,+amx-fp16",
+                             {"sapphirerapids", "graniterapids"}};
   static const McTarget kNeon{kArm, "+neon", {"tsv110", "neoverse-n1", "neoverse-n2", "neoverse-v1", "ampere1"}};
   static const McTarget kSve256{kArm, "+neon,+sve", {"neoverse-v1"}};
   registerTargets();
@@ -38,6 +41,8 @@ const McTarget& mcTargetOf(const HostIsa& isa) {
     case IsaLevel::kAvx2: return kAvx2;
     case IsaLevel::kAvx512: return kAvx512;
     case IsaLevel::kAvx512Bf16: return kBf16;
+    case IsaLevel::kAvx512Amx:
+    case IsaLevel::kAvx512AmxFp16: return kAmx;
     case IsaLevel::kNeon: return kNeon;
     case IsaLevel::kSve256: break;
   }

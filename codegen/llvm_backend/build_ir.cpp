@@ -33,6 +33,9 @@ int placeOf(OperandKind kind, int reg) {
   return reg + (isVector(kind) ? kFirstVector : kind == OperandKind::K ? kFirstMask : 0);
 }
 
+// Tiles are registers that intrinsics name by their numbers.
+bool hasValue(OperandKind kind) { return kind != OperandKind::N && !isTile(kind); }
+
 std::string nameOf(int place) {
   if (place >= kFirstMask) return "k" + std::to_string(place - kFirstMask);
   if (place >= kFirstVector) return "v" + std::to_string(place - kFirstVector);
@@ -165,9 +168,9 @@ class Function {
     if (row.dst == OperandKind::S) return set(placeOf(row.dst, i.dst), scalarOp(i));
     SpelledOperands o;
     if (isVector(row.dst) && readsDst(i)) o.dst = valueOf(row.dst, i.dst);
-    if (row.src1 != OperandKind::N) o.src1 = valueOf(row.src1, i.src1);
-    if (row.src2 != OperandKind::N) o.src2 = valueOf(row.src2, i.src2);
-    if (row.src3 != OperandKind::N) o.src3 = valueOf(row.src3, i.src3);
+    if (hasValue(row.src1)) o.src1 = valueOf(row.src1, i.src1);
+    if (hasValue(row.src2)) o.src2 = valueOf(row.src2, i.src2);
+    if (hasValue(row.src3)) o.src3 = valueOf(row.src3, i.src3);
     if (i.mask > 0) o.mask = valueOf(OperandKind::K, i.mask);
     if (row.mem == MemUse::R) keepReadsApart(i.mem);
     if (row.mem != MemUse::N) o.address = address(i.mem);
@@ -195,7 +198,7 @@ class Function {
       const VInstr& instr = program_.code[i];
       if (instr.op == VOp::kEndLoop && --depth == 0) break;
       if (instr.op == VOp::kLoop) ++depth;
-      if (rowOf(instr.op).dst != OperandKind::N)
+      if (hasValue(rowOf(instr.op).dst))
         written[static_cast<std::size_t>(placeOf(rowOf(instr.op).dst, instr.dst))] = true;
     }
     std::vector<int> places;

@@ -4,6 +4,8 @@
 #include "codegen/llvm_backend/spell.h"
 
 #include <llvm/Analysis/VectorUtils.h>
+#include <llvm/IR/IntrinsicsX86.h>
+#include <llvm/IR/Module.h>
 
 #include <vector>
 
@@ -71,6 +73,13 @@ Value* Speller::spell(const VInstr& i, const SpelledOperands& o) {
     case VOp::kUnpackLo64: return shuffleInBlocks(o, {0, 1, 4, 5});
     case VOp::kUnpackHi64: return shuffleInBlocks(o, {2, 3, 6, 7});
     case VOp::kShuffleBlocks: return shuffleBlocks(o, i.imm);
+    case VOp::kTileConfigure:
+    case VOp::kTileRelease:
+    case VOp::kTileZero:
+    case VOp::kTileLoad:
+    case VOp::kTileStore:
+    case VOp::kTileDotBf16:
+    case VOp::kTileDotF16: return tiles(i, o), nullptr;
     case VOp::kLoadMaskVector: return load(floats_, o, isSet(o.src1));
     case VOp::kStoreLanes: return storeLanes(o, i.imm), nullptr;
     case VOp::kBlendVector: return b_.CreateSelect(isSet(o.src3), o.src2, o.src1);
@@ -171,6 +180,35 @@ void Speller::storeStream(const SpelledOperands& o) {
 
 void Speller::streamFence() {
   if (target_.streamFence != llvm::Intrinsic::not_intrinsic) b_.CreateIntrinsic(target_.streamFence, {}, {});
+}
+
+// The intrinsics that name physical registers: registers are the program's, and LLVM neither configures nor spills.
+void Speller::tiles(const VInstr& i, const SpelledOperands& o) {
+  const auto tile = [&](int reg) { return b_.getInt8(static_cast<std::uint8_t>(reg)); };
+  switch (i.op) {
+    case VOp::kTileConfigure: {
+      const std::vector<std::int32_t>& words = program_.constants[static_cast<std::size_t>(i.imm)];
+      llvm::Constant* shapes =
+          llvm::ConstantDataVector::get(b_.getContext(), std::vector<std::uint32_t>(words.begin(), words.end()));
+      auto* place = new llvm::GlobalVariable(*b_.GetInsertBlock()->getModule(), shapes->getType(), true,
+                                             llvm::GlobalValue::PrivateLinkage, shapes, "tiles");
+      place->setAlignment(llvm::Align(64));
+      b_.CreateIntrinsic(llvm::Intrinsic::x86_ldtilecfg, {}, {place});
+      return;
+    }
+    case VOp::kTileRelease: b_.CreateIntrinsic(llvm::Intrinsic::x86_tilerelease, {}, {}); return;
+    case VOp::kTileZero: b_.CreateIntrinsic(llvm::Intrinsic::x86_tilezero, {}, {tile(i.dst)}); return;
+    case VOp::kTileLoad:
+      b_.CreateIntrinsic(llvm::Intrinsic::x86_tileloadd64, {}, {tile(i.dst), o.address, o.src1});
+      return;
+    case VOp::kTileStore:
+      b_.CreateIntrinsic(llvm::Intrinsic::x86_tilestored64, {}, {tile(i.src1), o.address, o.src2});
+      return;
+    default: {
+      const auto product = i.op == VOp::kTileDotBf16 ? llvm::Intrinsic::x86_tdpbf16ps : llvm::Intrinsic::x86_tdpfp16ps;
+      b_.CreateIntrinsic(product, {}, {tile(i.dst), tile(i.src1), tile(i.src2)});
+    }
+  }
 }
 
 void Speller::prefetch(const SpelledOperands& o, std::int64_t level) {

@@ -44,6 +44,7 @@ class Speller {
   void storeLanes(const SpelledOperands& o, std::int64_t range);
   void storeStream(const SpelledOperands& o);
   void streamFence();
+  void tiles(const VInstr& i, const SpelledOperands& o);
   void prefetch(const SpelledOperands& o, std::int64_t level);
   llvm::Value* constant(const std::vector<std::int32_t>& words);
   llvm::Value* maskRange(std::int64_t range);

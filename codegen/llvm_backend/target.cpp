@@ -54,6 +54,19 @@ constexpr LlvmTarget kAvx512Bf16{
     .dot = llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512,
     .narrowBf16 = llvm::Intrinsic::x86_avx512bf16_cvtneps2bf16_512,
     .streamFence = llvm::Intrinsic::x86_sse_sfence};
+constexpr LlvmTarget kAmx{.triple = kLinuxX86,
+                          .cpu = "x86-64",
+                          .features =
+                              "+amx-bf16,+amx-fp16,+amx-tile,+avx,+avx2,+avx512bf16,+avx512bw,+avx512dq,+avx512f,+"
+                              "avx512vl,+f16c,+fma,+prfchw,+sse3,"
+                              "+sse4.1,+sse4.2,+ssse3",
+                          .tuneCpu = "sapphirerapids",
+                          .moduleFlags = {"cf-protection-branch"},
+                          .scalableUnits = 0,
+                          .permutes = &kAvx512Permutes,
+                          .dot = llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512,
+                          .narrowBf16 = llvm::Intrinsic::x86_avx512bf16_cvtneps2bf16_512,
+                          .streamFence = llvm::Intrinsic::x86_sse_sfence};
 constexpr LlvmTarget kNeon{.triple = kLinuxArm,
                            .cpu = "generic",
                            .features = "+neon",
@@ -99,6 +112,8 @@ const LlvmTarget& llvmTargetOf(const HostIsa& isa) {
     case IsaLevel::kAvx2: return kAvx2;
     case IsaLevel::kAvx512: return kAvx512;
     case IsaLevel::kAvx512Bf16: return kAvx512Bf16;
+    case IsaLevel::kAvx512Amx:
+    case IsaLevel::kAvx512AmxFp16: return kAmx;
     case IsaLevel::kNeon: return kNeon;
     case IsaLevel::kSve256: break;
   }

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <optional>
 
+#include "codegen/tile/matrix_sums.h"
 #include "codegen/tile/moved.h"
 
 namespace cubejit {
@@ -181,6 +182,40 @@ void interpret(const Accumulate& m, const KernelArgs& args) {
       for (std::int64_t c = 0; c < m.cols; ++c) put(dst, c, at(dst, c) + at(src + r * m.srcPitch, c));
     }
   });
+}
+
+void interpret(const TileProduct& p, const KernelArgs& args) {
+  const auto *a0 = static_cast<const char*>(args.a), *b0 = static_cast<const char*>(args.b);
+  auto* c0 = static_cast<char*>(args.c);
+  std::vector<std::uint32_t> row(static_cast<std::size_t>(p.pairs)), column(row);
+  const auto sum = [&](float c, const char* a, const char* b) {
+    std::memcpy(row.data(), a, row.size() * 4);
+    for (std::size_t k = 0; k < column.size(); ++k)
+      std::memcpy(&column[k], b + static_cast<std::int64_t>(k) * p.bPitch, 4);
+    return twoChains(c, row.data(), column.data(), p.pairs, 1, p.f16());
+  };
+  for (std::int64_t rep = 0; rep < args.repeat; ++rep, a0 += args.aRepeat, b0 += args.bRepeat, c0 += args.cRepeat) {
+    Values sums(static_cast<std::size_t>(p.rows * p.cols));
+    const auto eachSum = [&](const auto& visit) {
+      for (std::int64_t i = 0; i < p.rows; ++i)
+        for (std::int64_t j = 0; j < p.cols; ++j)
+          visit(sums[static_cast<std::size_t>(i * p.cols + j)], i / p.tileRows, i % p.tileRows, j);
+    };
+    const auto placeOf = [&](std::int64_t tile, std::int64_t r, std::int64_t j) {
+      return c0 + tile * p.cTile + r * p.cPitch + j * 4;
+    };
+    if (args.accumulate != 0) eachSum([&](float& s, auto tile, auto r, auto j) { s = at(placeOf(tile, r, j), 0); });
+    const std::int64_t* segment = args.list + 1;
+    for (std::int64_t n = 0; n < args.list[0]; ++n, segment += 3) {
+      const char *a = a0 + segment[0], *b = b0 + segment[1];
+      for (std::int64_t outer = 0; outer < segment[2]; ++outer, a += p.aStep, b += p.bStep)
+        eachSum([&](float& s, auto tile, auto r, auto j) {
+          s = sum(s, a + tile * p.aTile + r * p.aPitch,
+                  b + j / TileProduct::kTileColumns * p.bTile + j % TileProduct::kTileColumns * 4);
+        });
+    }
+    eachSum([&](float& s, auto tile, auto r, auto j) { put(placeOf(tile, r, j), 0, s); });
+  }
 }
 
 void interpret(const LaneSums& m, const KernelArgs& args) {

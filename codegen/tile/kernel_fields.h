@@ -13,8 +13,8 @@
 namespace cubejit {
 
 /// Which instruction it is, in the order of Kernel's alternatives.
-inline constexpr const char* kKernelWords[] = {"contract",   "copy",      "transpose", "fill",
-                                               "accumulate", "lane_sums", "map"};
+inline constexpr const char* kKernelWords[] = {"contract", "tile_product", "copy",      "transpose",
+                                               "fill",     "accumulate",   "lane_sums", "map"};
 static_assert(std::size(kKernelWords) == std::variant_size_v<Kernel>);
 
 /// A word, and the field it stands for in those instructions that have it: Get can be called with no others.
@@ -40,8 +40,11 @@ inline constexpr auto kKernelFields = std::make_tuple(
     CUBEJIT_FIELD("vectors_b", vectorsB), CUBEJIT_FIELD("pair_pitch_b", pairPitchB),
     CUBEJIT_FIELD("adds_to_c", addsToC), CUBEJIT_FIELD("copies_b", copiesB), CUBEJIT_FIELD("result", result),
     CUBEJIT_FIELD("streaming_store", streamingStore), CUBEJIT_FIELD("prefetch_results", prefetchResults),
-    CUBEJIT_FIELD("d", d), CUBEJIT_FIELD("d_row", dRow), CUBEJIT_FIELD("d_column", dColumn),
-    CUBEJIT_FIELD("epilogue", epilogue), CUBEJIT_FIELD("f", f));
+    CUBEJIT_FIELD("pairs", pairs), CUBEJIT_FIELD("tile_rows", tileRows), CUBEJIT_FIELD("operand", operand),
+    CUBEJIT_FIELD("a_pitch", aPitch), CUBEJIT_FIELD("b_pitch", bPitch), CUBEJIT_FIELD("c_pitch", cPitch),
+    CUBEJIT_FIELD("a_tile", aTile), CUBEJIT_FIELD("b_tile", bTile), CUBEJIT_FIELD("c_tile", cTile),
+    CUBEJIT_FIELD("a_step", aStep), CUBEJIT_FIELD("b_step", bStep), CUBEJIT_FIELD("d", d), CUBEJIT_FIELD("d_row", dRow),
+    CUBEJIT_FIELD("d_column", dColumn), CUBEJIT_FIELD("epilogue", epilogue), CUBEJIT_FIELD("f", f));
 #undef CUBEJIT_FIELD
 
 /// Elements, every one of which has a word.

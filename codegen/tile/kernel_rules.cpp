@@ -10,6 +10,8 @@
 namespace cubejit {
 namespace {
 
+constexpr std::int64_t kMostTiles = 8, kMostTileRows = 16;  // of AMX, which is the only unit that code is made for
+
 class Rules {
  public:
   explicit Rules(std::string label) : label_(std::move(label)) {}
@@ -135,6 +137,29 @@ class ContractRules {
   std::size_t section_ = 0, step_ = 0;
 };
 
+std::vector<std::string> rulesOf(const TileProduct& p) {
+  Rules rules("tile product " + p.label.text);
+  const auto number = [](std::int64_t v) { return std::to_string(v); };
+  rules.require(p.lanes == TileProduct::kTileColumns,
+                "vectors of " + number(p.lanes) + " lanes; rows of tiles have 16 words");
+  rules.require(p.rows > 0 && p.cols > 0, "a block of " + number(p.rows) + " x " + number(p.cols));
+  rules.require(p.tileRows >= 1 && p.tileRows <= kMostTileRows,
+                "tiles of " + number(p.tileRows) + " rows; they have 1 to 16");
+  rules.require(p.pairs >= 1 && p.pairs <= kMostTileRows, number(p.pairs) + " pairs in a product; it sums 1 to 16");
+  rules.require(p.operand == Element::kBf16 || p.operand == Element::kF16,
+                std::string("pairs of ") + toString(p.operand) + "; they are of bf16 or f16");
+  rules.require(p.bPitch % 4 == 0, "rows of B " + number(p.bPitch) + " bytes apart; pairs lie at whole words");
+  rules.require(
+      p.rows <= 1 || (std::abs(p.cPitch) >= 4 * p.cols &&
+                      (p.rows <= p.tileRows || std::abs(p.cTile) >= p.tileRows * std::abs(p.cPitch))),
+      "rows of C overlap: " + number(4 * p.cols) + " bytes, " + number(p.cPitch) + " apart, tiles " + number(p.cTile));
+  const bool few = p.rows <= kMostTiles * kMostTileRows && p.cols <= kMostTiles * kMostTileRows;
+  if (p.rows <= 0 || p.cols <= 0 || p.tileRows < 1 || (few && tilesNeeded(p) <= kMostTiles)) return rules.take();
+  rules.fail("a block of " + number(p.rows) + " x " + number(p.cols) + " in tiles of " + number(p.tileRows) +
+             " x 16 takes more than the 8 tiles there are, with a step's operands");
+  return rules.take();
+}
+
 class MoveRules {
  public:
   MoveRules(const Label& label, int lanes) : lanes_(lanes), rules_("move " + label.text) {}
@@ -214,6 +239,7 @@ class MoveRules {
 
 std::vector<std::string> kernelRules(const Kernel& kernel) {
   return std::visit(overloaded{[](const Contract& k) { return ContractRules(k).run(); },
+                               [](const TileProduct& k) { return rulesOf(k); },
                                [](const MatrixKernel auto& k) {
                                  MoveRules rules(k.label, k.lanes);
                                  if (rules.vectorOf()) rules.check(k);

@@ -14,6 +14,7 @@ namespace {
 // An address is a sum of one product for each axis around a call and a few of the kernel's: fewer than 2^8.
 constexpr std::int64_t kMostMagnitude = std::int64_t{1} << 54;
 constexpr std::size_t kMostParallel = 64;
+constexpr std::int64_t kMostOfBlock = 128;  // rows and tiles of a block on a matrix unit: other rules allow fewer
 
 class Magnitudes {
  public:
@@ -59,6 +60,12 @@ class Magnitudes {
     number(c.pairPitchB, where_);
     for (const Section& s : c.sections) most = std::max(most, steps(s.aOuterStep, s.bOuterStep));
     return most;
+  }
+  std::int64_t numbersOf(const TileProduct& p) {
+    numbers({p.rows, p.cols, p.pairs, p.tileRows});
+    for (const std::int64_t distance : {p.aPitch, p.bPitch, p.cPitch, p.aTile, p.bTile, p.cTile})
+      product(kMostOfBlock, distance);
+    return steps(p.aStep, p.bStep);
   }
   std::int64_t numbersOf(const MatrixKernel auto& m) {
     for (const MatrixLines& matrix : {sourceOf(m), targetOf(m)}) {

@@ -141,6 +141,7 @@ class Follower {
       std::visit(overloaded{[&](const Contract& c) {
                               if (site.call->d >= 0 && !readsD(kernel)) copies(c, site, phase, now);
                             },
+                            [](const TileProduct&) {},
                             [&](const MatrixKernel auto& m) {
                               if (targetOf(m).empty()) return;
                               writes(m, site, phase, now);

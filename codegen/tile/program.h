@@ -26,6 +26,7 @@
 #include "codegen/tile/map.h"
 #include "codegen/tile/moves.h"
 #include "codegen/tile/overloaded.h"
+#include "codegen/tile/tile_product.h"
 
 namespace cubejit {
 
@@ -188,19 +189,20 @@ struct Phase {
   friend bool operator==(const Phase& x, const Phase& y) = default;
 };
 
-using Kernel = std::variant<Contract, Copy, Transpose, Fill, Accumulate, LaneSums, Map>;
+using Kernel = std::variant<Contract, TileProduct, Copy, Transpose, Fill, Accumulate, LaneSums, Map>;
 /// Those that read one matrix and write one.
 template <class K>
 concept MatrixKernel = OneOf<K, Copy, Transpose, Fill, Accumulate, LaneSums, Map>;
 
 /// What is made of elements before they are stored; null of kernels that store them as they are.
 inline const Expression* expressionOf(const Kernel& kernel) {
-  return std::visit(overloaded{[](const Contract& k) -> const Expression* { return &k.epilogue; },
-                               [](const Map& k) -> const Expression* { return &k.f; },
-                               [](const OneOf<Copy, Transpose, Fill, Accumulate, LaneSums> auto&) -> const Expression* {
-                                 return nullptr;
-                               }},
-                    kernel);
+  return std::visit(
+      overloaded{[](const Contract& k) -> const Expression* { return &k.epilogue; },
+                 [](const Map& k) -> const Expression* { return &k.f; },
+                 [](const OneOf<TileProduct, Copy, Transpose, Fill, Accumulate, LaneSums> auto&) -> const Expression* {
+                   return nullptr;
+                 }},
+      kernel);
 }
 /// Whether operand d is only read, by an expression. Else it is written, if there is one.
 inline bool readsD(const Kernel& kernel) {
@@ -212,6 +214,11 @@ inline const std::string& labelOf(const Kernel& kernel) {
 }
 inline int lanesOf(const Kernel& kernel) {
   return std::visit([](const auto& k) { return k.lanes; }, kernel);
+}
+
+/// Whether it computes sums of products.
+inline bool multiplies(const Kernel& kernel) {
+  return std::holds_alternative<Contract>(kernel) || std::holds_alternative<TileProduct>(kernel);
 }
 
 /// Segment list of one variant: per section of its contract, its segments.

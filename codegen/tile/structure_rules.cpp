@@ -273,6 +273,7 @@ class Structure {
     const Kernel& kernel = p_.kernels[static_cast<std::size_t>(v.kernel)];
     expression(c, kernel, which);
     std::visit(overloaded{[&](const Contract& k) { calls(c, v, k, which); },
+                          [&](const TileProduct& k) { calls(c, v, k, which); },
                           [&](const MatrixKernel auto& k) { calls(c, v, k, which); }},
                kernel);
   }
@@ -300,6 +301,13 @@ class Structure {
     if (!contract.epilogue.readsD()) stream(c, c.d, "d", contract.copiesB, true);
     if (v.aligned != -1) twin(contract, v.aligned, which);
     list(v.list, contract.sections.size(), "contract " + contract.label.text, which);
+  }
+
+  void calls(const Call& c, const Variant& v, const TileProduct& product, const std::string& which) {
+    stream(c, c.a, "a", true, false);
+    stream(c, c.b, "b", true, false);
+    stream(c, c.c, "c", true, true);
+    list(v.list, 1, "tile product " + product.label.text, which);
   }
 
   void expression(const Call& c, const Kernel& kernel, const std::string& which) {

@@ -76,6 +76,26 @@ bool visitKernel(const Contract& c, const SegmentList* list, CallOperand operand
   return true;
 }
 
+// The tiles of one product that lie through an operand: rows of the block in A and C, columns in B.
+struct OperandTiles {
+  std::int64_t count = 0, apart = 0;
+  std::int64_t step = 0;  // from one of a segment's products to the next
+};
+OperandTiles tilesOf(const TileProduct& p, CallOperand operand) {
+  switch (operand) {
+    case CallOperand::kA: return {p.rowTiles(), p.aTile, p.aStep};
+    case CallOperand::kB: return {p.columnTiles(), p.bTile, p.bStep};
+    case CallOperand::kC: return {p.rowTiles(), p.cTile, 0};
+    case CallOperand::kD: break;
+  }
+  return {};
+}
+MatrixLines tileOf(const TileProduct& p, CallOperand operand, std::int64_t tile) {
+  if (operand == CallOperand::kA) return {p.rowsOf(tile), p.pairs, p.aPitch};
+  if (operand == CallOperand::kB) return {p.pairs, p.colsOf(tile), p.bPitch};
+  return {p.rowsOf(tile), p.cols, p.cPitch};
+}
+
 // What is read through d: a line for each row.
 MatrixLines readThroughD(const Map& m) {
   if (m.cols <= 0 || !m.f.readsD()) return {};
@@ -94,6 +114,25 @@ Beside besideSource(const OneOf<Fill, Accumulate, LaneSums, Map> auto&) { return
 bool visitLines(const MatrixLines& m, std::int64_t from, const std::function<bool(ByteRange)>& visit) {
   for (std::int64_t line = 0; line < m.lines && m.columns > 0; ++line) {
     if (!visit({from + line * m.pitch, from + line * m.pitch + m.lineBytes()})) return false;
+  }
+  return true;
+}
+
+bool visitKernel(const TileProduct& p, const SegmentList* list, CallOperand operand,
+                 const std::function<bool(ByteRange)>& visit) {
+  const OperandTiles tiles = tilesOf(p, operand);
+  const auto at = [&](std::int64_t from) {
+    for (std::int64_t t = 0; t < tiles.count; ++t) {
+      if (!visitLines(tileOf(p, operand, t), from + t * tiles.apart, visit)) return false;
+    }
+    return true;
+  };
+  if (operand == CallOperand::kC || operand == CallOperand::kD) return at(0);
+  for (const Segment& segment : list->front()) {
+    const std::int64_t from = operand == CallOperand::kA ? segment.aOffset : segment.bOffset;
+    for (std::int64_t i = 0; i < segment.outer; ++i) {
+      if (!at(from + i * tiles.step)) return false;
+    }
   }
   return true;
 }
@@ -159,6 +198,24 @@ std::array<ByteRange, 4> extentsOf(const Contract& c, const SegmentList* list) {
 }
 
 ByteRange hullOf(const MatrixLines& m) { return swept({0, m.lineBytes()}, m.lines, m.pitch); }
+
+std::array<ByteRange, 4> extentsOf(const TileProduct& p, const SegmentList* list) {
+  const auto block = [&](CallOperand operand) {
+    const OperandTiles tiles = tilesOf(p, operand);
+    ByteRange whole;
+    for (std::int64_t t = 0; t < tiles.count; ++t)
+      include(whole, shifted(hullOf(tileOf(p, operand, t)), t * tiles.apart));
+    return whole;
+  };
+  std::array<ByteRange, 4> whole;
+  whole[2] = block(CallOperand::kC);
+  const ByteRange a = block(CallOperand::kA), b = block(CallOperand::kB);
+  for (const Segment& segment : list->front()) {
+    include(whole[0], shifted(swept(a, segment.outer, p.aStep), segment.aOffset));
+    include(whole[1], shifted(swept(b, segment.outer, p.bStep), segment.bOffset));
+  }
+  return whole;
+}
 
 std::array<ByteRange, 4> extentsOf(const MatrixKernel auto& m, const SegmentList* list) {
   const auto [at, lines] = besideSource(m);

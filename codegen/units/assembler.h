@@ -10,6 +10,7 @@
 
 #include "codegen/tile/contract.h"
 #include "codegen/vector/program.h"
+#include "codegen/vector/tile_config.h"
 #include "cubejit/kernel_args.h"
 
 namespace cubejit {
@@ -117,6 +118,19 @@ class VectorAssembler {
   void shuffle(VOp op, int dst, int x, int y, std::int64_t imm = 0) {
     push({.op = op, .dst = i8(dst), .src1 = i8(x), .src2 = i8(y), .imm = imm});
   }
+
+  void tileConfigure(const TileConfig& config) {
+    push({.op = VOp::kTileConfigure, .imm = addConstant(wordsOf(config))});
+  }
+  void tileRelease() { push({.op = VOp::kTileRelease}); }
+  void tileZero(int dst) { push({.op = VOp::kTileZero, .dst = i8(dst)}); }
+  void tileLoad(int dst, int pitch, int base, std::int64_t disp) {
+    push({.op = VOp::kTileLoad, .dst = i8(dst), .src1 = i8(pitch), .mem = mem(base, disp)});
+  }
+  void tileStore(int src, int pitch, int base, std::int64_t disp) {
+    push({.op = VOp::kTileStore, .src1 = i8(src), .src2 = i8(pitch), .mem = mem(base, disp)});
+  }
+  void tileDot(VOp op, int sums, int a, int b) { push({.op = op, .dst = i8(sums), .src1 = i8(a), .src2 = i8(b)}); }
 
   /// The same word in every lane; an equal constant is shared.
   int addUniform(std::uint32_t word) {

@@ -11,6 +11,7 @@ namespace cubejit {
 
 /// Precondition of all: kernelRules() finds nothing, and vectors are those of the ISA.
 Result<VectorProgram> unitCode(const Contract& contract, const HostIsa& isa);
+Result<VectorProgram> unitCode(const TileProduct& product, const HostIsa& isa);
 Result<VectorProgram> unitCode(const Copy& copy, const HostIsa& isa);
 Result<VectorProgram> unitCode(const Transpose& transpose, const HostIsa& isa);
 Result<VectorProgram> unitCode(const Fill& fill, const HostIsa& isa);

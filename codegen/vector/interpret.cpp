@@ -14,6 +14,7 @@
 #include "codegen/tile/element.h"
 #include "codegen/vector/op_table.h"
 #include "codegen/vector/print.h"
+#include "codegen/vector/tile_state.h"
 #include "codegen/vector/verify.h"
 
 namespace cubejit {
@@ -203,6 +204,14 @@ class Cpu {
         break;
       }
 
+      case VOp::kTileConfigure: tiles_.configure(tileConfigOf(p_.constants[static_cast<std::size_t>(i.imm)])); break;
+      case VOp::kTileRelease: tiles_.release(); break;
+      case VOp::kTileZero: tiles_.zero(i.dst); break;
+      case VOp::kTileLoad: tiles_.load(i.dst, address(i.mem), s(i.src1)); break;
+      case VOp::kTileStore: tiles_.store(i.src1, address(i.mem), s(i.src2)); break;
+      case VOp::kTileDotBf16:
+      case VOp::kTileDotF16: tiles_.dot(i.dst, i.src1, i.src2, i.op == VOp::kTileDotF16); break;
+
       case VOp::kLoadMaskVector: each([&](std::size_t l) { return sign(x[l]) ? readAt<Word>(i.mem, l) : 0; }); break;
       case VOp::kStoreLanes:
         for (std::size_t l = lo(i); l < hi(i); ++l) writeAt(i.mem, l, x[l]);
@@ -266,6 +275,7 @@ class Cpu {
   std::array<std::int64_t, kScalarRegs> scalars_{};
   std::array<Vector, 32> vectors_{};
   std::array<Word, 8> masks_{};
+  TileState tiles_;
 };
 
 }  // namespace

@@ -315,6 +315,14 @@ class Rewriter {
 
 }  // namespace
 
+namespace {
+
+bool multiplies(const HostIsa& isa, DType type) {
+  return isa.matrixUnit() != nullptr && isa.matrixUnit()->product(type) != nullptr;
+}
+
+}  // namespace
+
 bool isLegal(const VInstr& i, const HostIsa& isa) {
   switch (i.op) {
     case VOp::kLoadMaskVector:
@@ -333,6 +341,13 @@ bool isLegal(const VInstr& i, const HostIsa& isa) {
     case VOp::kDot:
     case VOp::kDotLoad:
     case VOp::kDotBroadcast: return isa.bf16Dot;
+    case VOp::kTileConfigure:
+    case VOp::kTileRelease:
+    case VOp::kTileZero:
+    case VOp::kTileLoad:
+    case VOp::kTileStore: return isa.matrixUnit() != nullptr;
+    case VOp::kTileDotBf16: return multiplies(isa, DType::kBf16);
+    case VOp::kTileDotF16: return multiplies(isa, DType::kF16);
     case VOp::kMaskRange: return isa.maskRegs > 0;
     case VOp::kFmaBroadcast: return isa.embeddedBroadcast && (i.mask < 0 || isa.maskedMemory);
     case VOp::kPermute2: return isa.permuteTwo;

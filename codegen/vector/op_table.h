@@ -12,7 +12,7 @@
 namespace cubejit {
 
 // The letters are those of ops.def.
-enum class OperandKind : std::uint8_t { N, S, V, U, K };
+enum class OperandKind : std::uint8_t { N, S, V, U, K, T, A };
 enum class MemUse : std::uint8_t { N, R, W, P };
 enum class MaskUse : std::uint8_t { N, M };
 enum class ImmKind : std::uint8_t { N, I, A, C, L };
@@ -46,9 +46,12 @@ inline const OpRow& rowOf(VOp op) { return kOpRows[static_cast<std::size_t>(op)]
 
 inline bool isVector(OperandKind kind) { return kind == OperandKind::V || kind == OperandKind::U; }
 
+inline bool isTile(OperandKind kind) { return kind == OperandKind::T || kind == OperandKind::A; }
+
 /// True if the old value of dst matters: accumulators, loop counters, moves that merge under a mask.
 inline bool readsDst(const VInstr& i) {
-  return rowOf(i.op).dst == OperandKind::U || i.op == VOp::kLoop || (i.op == VOp::kMove && i.mask > 0);
+  const OperandKind dst = rowOf(i.op).dst;
+  return dst == OperandKind::U || dst == OperandKind::A || i.op == VOp::kLoop || (i.op == VOp::kMove && i.mask > 0);
 }
 
 /// Vector registers as a bit set: no ISA has more than 32.

@@ -17,7 +17,7 @@ inline constexpr const char* kArgNames[] = {"a",        "b",        "c",        
 static_assert(sizeof(kArgNames) / sizeof(kArgNames[0]) == kArgSlots);
 
 constexpr char registerLetter(OperandKind kind) {
-  return kind == OperandKind::S ? 's' : kind == OperandKind::K ? 'k' : 'v';
+  return kind == OperandKind::S ? 's' : kind == OperandKind::K ? 'k' : isTile(kind) ? 't' : 'v';
 }
 
 /// Hands the operands of an instruction to memory(), reg() and immediate() in the order they are written, a mask behind what it masks to mask().

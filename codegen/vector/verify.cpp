@@ -4,11 +4,13 @@
 #include "codegen/vector/verify.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "codegen/vector/op_table.h"
 #include "codegen/vector/print.h"
+#include "codegen/vector/tile_config.h"
 #include "cubejit/kernel_args.h"
 
 namespace cubejit {
@@ -25,6 +27,7 @@ class LoopWalk {
     if (!rules_.empty()) return rules_;  // numbers below would be judged against a meaningless ISA
     for (at_ = 0; at_ < p_.code.size(); ++at_) instruction(p_.code[at_]);
     streams();
+    released();
     for (const std::size_t open : loops_)
       rules_ += "instruction " + std::to_string(open) + " `" + print(p_.code[open]) + "`: loop is never closed\n";
     return rules_;
@@ -88,6 +91,7 @@ class LoopWalk {
         loops_.pop_back();
     }
     immediate(row, i);
+    tiles(row, i);
     destination(row, i);
     if (i.op == VOp::kLoop) loops_.push_back(at_);
     const bool twoTables = i.op == VOp::kPermute2 || i.op == VOp::kPermuteWords2;
@@ -95,6 +99,7 @@ class LoopWalk {
   }
 
   int limit(OperandKind kind) const {
+    if (isTile(kind)) return kTileRegs;
     return kind == OperandKind::S ? kScalarRegs : kind == OperandKind::K ? kOpmasks + 1 : p_.isa.vectorRegs;
   }
 
@@ -112,6 +117,7 @@ class LoopWalk {
   }
 
   std::uint64_t& defined(OperandKind kind) {
+    if (isTile(kind)) return tiles_;
     return kind == OperandKind::S ? scalars_ : kind == OperandKind::K ? masks_ : vectors_;
   }
 
@@ -146,6 +152,53 @@ class LoopWalk {
     defined(row.dst) |= std::uint64_t{1} << i.dst;
   }
 
+  // Shapes come from the last tile.cfg before an instruction. It stands outside loops, so it is the last one that ran, too.
+  void tiles(const OpRow& row, const VInstr& i) {
+    if (i.op == VOp::kTileConfigure || i.op == VOp::kTileRelease) {
+      if (!loops_.empty()) fail("tiles are configured and released outside loops only");
+      configure(i);
+      return;
+    }
+    const auto shape = [&](OperandKind kind, int tile, const char* name) {
+      if (!isTile(kind) || tile < 0 || tile >= kTileRegs) return TileShape{};
+      if (config_[tile].rows == 0) fail(std::string(name) + " is not configured");
+      return config_[tile];
+    };
+    const TileShape dst = shape(row.dst, i.dst, "dst"), a = shape(row.src1, i.src1, "src1"),
+                    b = shape(row.src2, i.src2, "src2");
+    if (i.op != VOp::kTileDotBf16 && i.op != VOp::kTileDotF16) return;
+    if (i.dst == i.src1 || i.dst == i.src2 || i.src1 == i.src2) fail("dst, src1 and src2 must be three tiles");
+    const auto equal = [&](int x, const char* what, int y, const char* other) {
+      if (x != y) fail(std::string(what) + " " + std::to_string(x) + " must be " + std::to_string(y) + ", " + other);
+    };
+    equal(dst.rows, "rows of dst", a.rows, "those of src1");
+    equal(dst.rowBytes, "bytes a row of dst", b.rowBytes, "those of src2");
+    equal(b.rows, "rows of src2", a.rowBytes / 4, "the words in a row of src1");
+  }
+
+  void configure(const VInstr& i) {
+    tiles_ = 0;
+    config_ = {};
+    if (i.op == VOp::kTileRelease || i.imm < 0 || i.imm >= static_cast<std::int64_t>(p_.constants.size())) return;
+    const std::vector<std::int32_t>& words = p_.constants[static_cast<std::size_t>(i.imm)];
+    if (p_.isa.vectorBits != 512) return fail("a constant must have 512 bits");
+    const std::string broken = brokenTileRules(words);
+    if (!broken.empty()) return fail(broken.substr(0, broken.size() - 2));
+    config_ = tileConfigOf(words);
+    configured_ = at_;
+  }
+
+  // What follows a program must not find its tiles: they are saved and restored with every switch of threads.
+  void released() {
+    std::size_t released = 0;
+    for (std::size_t i = 0; i < p_.code.size(); ++i) {
+      if (p_.code[i].op == VOp::kTileRelease) released = i;
+    }
+    if (configured_ && released < *configured_)
+      rules_ += "instruction " + std::to_string(*configured_) + " `" + print(p_.code[*configured_]) +
+                "`: no tile.release follows\n";
+  }
+
   void within(std::int64_t value, std::int64_t lo, std::int64_t hi) {
     if (value < lo || value > hi)
       fail("immediate " + std::to_string(value) + " is not in [" + std::to_string(lo) + ", " + std::to_string(hi) +
@@ -174,7 +227,9 @@ class LoopWalk {
   std::string rules_;
   std::size_t at_ = 0;
   std::vector<std::size_t> loops_;  // indices of the open kLoops
-  std::uint64_t scalars_ = 0, vectors_ = 0, masks_ = 0;
+  std::uint64_t scalars_ = 0, vectors_ = 0, masks_ = 0, tiles_ = 0;
+  TileConfig config_;
+  std::optional<std::size_t> configured_;  // the last tile.cfg
 };
 
 }  // namespace

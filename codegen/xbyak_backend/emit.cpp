@@ -147,6 +147,8 @@ class Emitter final : public Xbyak::CodeGenerator {
   }
 
   Xbyak::Address at(const Mem& mem) { return ptr[scalar(mem.base) + mem.disp]; }
+  // Rows of a tile; the index register, which an address of a tile must have, is the distance between them.
+  Xbyak::Address rowsAt(const Mem& mem, int pitch) { return ptr[scalar(mem.base) + scalar(pitch) + mem.disp]; }
   Xbyak::Address broadcastAt(const Mem& mem) { return ptr_b[scalar(mem.base) + mem.disp]; }
 
   void emit(const VInstr& i, std::size_t index);
@@ -357,6 +359,13 @@ void Emitter::emit(const VInstr& i, std::size_t index) {
         vcvtps2ph(Xbyak::Xmm(i.dst), Xbyak::Ymm(i.src1), kNearestEven);
       break;
     case VOp::kShuffleBytes: vpshufb(vec(i.dst), vec(i.src2), vec(i.src1)); break;
+    case VOp::kTileConfigure: ldtilecfg(ptr[rip + constantLabels_[static_cast<std::size_t>(i.imm)]]); break;
+    case VOp::kTileRelease: tilerelease(); break;
+    case VOp::kTileZero: tilezero(Xbyak::Tmm(i.dst)); break;
+    case VOp::kTileLoad: tileloadd(Xbyak::Tmm(i.dst), rowsAt(i.mem, i.src1)); break;
+    case VOp::kTileStore: tilestored(rowsAt(i.mem, i.src2), Xbyak::Tmm(i.src1)); break;
+    case VOp::kTileDotBf16: tdpbf16ps(Xbyak::Tmm(i.dst), Xbyak::Tmm(i.src1), Xbyak::Tmm(i.src2)); break;
+    case VOp::kTileDotF16: tdpfp16ps(Xbyak::Tmm(i.dst), Xbyak::Tmm(i.src1), Xbyak::Tmm(i.src2)); break;
     case VOp::kLoadMaskVector: vmaskmovps(vec(i.dst), vec(i.src1), at(i.mem)); break;
     case VOp::kStoreLanes: storeLanes(i); break;
     case VOp::kBlendVector: vblendvps(vec(i.dst), vec(i.src1), vec(i.src2), vec(i.src3)); break;

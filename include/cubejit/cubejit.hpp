@@ -235,12 +235,16 @@ class Session {
 
 /// ISA levels this CPU and operating system can run, best first.
 CUBEJIT_API std::vector<IsaLevel> runnableIsas();
+/// Ok: this process can run code for the level. Else kUnsupported, and what is missing. Levels with tiles (AMX) need a permission that Linux gives
+/// to a process; it is asked for by the first call that needs it, and grows the frames of signals by 8 KiB for as long as the process lives.
+CUBEJIT_API Status checkRunnable(IsaLevel level);
 /// Threads the process may use: min(CPUs in the affinity mask, cgroup quota rounded up).
 CUBEJIT_API int defaultThreads();
 /// The machine plans are made for when code is generated for `level`.
 CUBEJIT_API Machine detectHost(IsaLevel level);
 /// GFLOP/s of a generated loop of the type's own multiply-add on `threads` threads at once, each bound to a CPU; measured now
-/// (about `milliseconds`). That is the bf16 dot product for bf16 where the level has it, and the f32 FMA otherwise.
+/// (about `milliseconds`). That is the product of tiles for types that the level has them of, the bf16 dot product for bf16 where it has that, and
+/// the f32 FMA otherwise.
 CUBEJIT_API Result<double> measurePeakGflops(IsaLevel level, int threads, int milliseconds = 60,
                                              DType type = DType::kF32);
 

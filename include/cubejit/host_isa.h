@@ -6,18 +6,22 @@
 #include <cstdint>
 
 #include "cubejit/dtype.h"
+#include "cubejit/matrix_unit.h"
 
 namespace cubejit {
 
-/// Ascending within an architecture: each level has what those before it have.
-enum class IsaLevel : std::uint8_t { kAvx2, kAvx512, kAvx512Bf16, kNeon, kSve256 };
-constexpr IsaLevel kAllIsaLevels[] = {IsaLevel::kAvx2, IsaLevel::kAvx512, IsaLevel::kAvx512Bf16, IsaLevel::kNeon,
+/// Of an architecture, each level here has what those before it have. kAvx512Amx: AVX512-BF16, AMX-TILE and AMX-BF16.
+enum class IsaLevel : std::uint8_t { kAvx2, kAvx512, kAvx512Bf16, kAvx512Amx, kAvx512AmxFp16, kNeon, kSve256 };
+constexpr IsaLevel kAllIsaLevels[] = {IsaLevel::kAvx2,      IsaLevel::kAvx512,        IsaLevel::kAvx512Bf16,
+                                      IsaLevel::kAvx512Amx, IsaLevel::kAvx512AmxFp16, IsaLevel::kNeon,
                                       IsaLevel::kSve256};
 constexpr const char* toString(IsaLevel l) {
   switch (l) {
     case IsaLevel::kAvx2: return "avx2";
     case IsaLevel::kAvx512: return "avx512";
     case IsaLevel::kAvx512Bf16: return "avx512_bf16";
+    case IsaLevel::kAvx512Amx: return "avx512_amx";
+    case IsaLevel::kAvx512AmxFp16: return "avx512_amx_fp16";
     case IsaLevel::kNeon: return "neon";
     case IsaLevel::kSve256: break;
   }
@@ -27,7 +31,7 @@ constexpr const char* toString(IsaLevel l) {
 enum class Architecture : std::uint8_t { kX86_64, kAarch64 };
 constexpr const char* toString(Architecture a) { return a == Architecture::kX86_64 ? "x86-64" : "aarch64"; }
 constexpr Architecture architectureOf(IsaLevel l) {
-  return l < IsaLevel::kNeon ? Architecture::kX86_64 : Architecture::kAarch64;
+  return l == IsaLevel::kNeon || l == IsaLevel::kSve256 ? Architecture::kAarch64 : Architecture::kX86_64;
 }
 
 /// What code is emitted for. AVX2 implies FMA and F16C; AVX-512 implies F, BW, DQ, VL, and BF16 if bf16Dot.
@@ -42,6 +46,11 @@ struct HostIsa {
   bool bf16Dot = false;           ///< has a dot product of bf16 pairs (AVX512_BF16)
   bool permuteTwo = true;         ///< permutes the lanes of two vectors by one index vector
   int lanes() const { return vectorBits / 32; }
+  /// Null: it multiplies with vectors alone.
+  constexpr const MatrixUnit* matrixUnit() const {
+    if (level == IsaLevel::kAvx512Amx) return &kAmxBf16;
+    return level == IsaLevel::kAvx512AmxFp16 ? &kAmxFp16 : nullptr;
+  }
   friend bool operator==(const HostIsa& a, const HostIsa& b) {
     return a.level == b.level && a.vectorBits == b.vectorBits && a.vectorRegs == b.vectorRegs &&
            a.maskRegs == b.maskRegs && a.maskedMemory == b.maskedMemory && a.embeddedBroadcast == b.embeddedBroadcast &&
@@ -54,14 +63,18 @@ inline bool roundsByIntegers(DType type, const HostIsa& isa) { return type == DT
 
 constexpr HostIsa avx2Isa() { return HostIsa{IsaLevel::kAvx2, 256, 16, 0, false, false, false, false}; }
 constexpr HostIsa avx512Isa() { return HostIsa{IsaLevel::kAvx512, 512, 32, 7, true, true, false, true}; }
-constexpr HostIsa avx512Bf16Isa() { return HostIsa{IsaLevel::kAvx512Bf16, 512, 32, 7, true, true, true, true}; }
+constexpr HostIsa avx512Bf16Isa(IsaLevel level = IsaLevel::kAvx512Bf16) {
+  return HostIsa{level, 512, 32, 7, true, true, true, true};
+}
 constexpr HostIsa neonIsa() { return HostIsa{IsaLevel::kNeon, 128, 32, 0, false, false, false, false}; }
 constexpr HostIsa sve256Isa() { return HostIsa{IsaLevel::kSve256, 256, 32, 7, true, false, false, true}; }
 constexpr HostIsa isaOf(IsaLevel level) {
   switch (level) {
     case IsaLevel::kAvx2: return avx2Isa();
     case IsaLevel::kAvx512: return avx512Isa();
-    case IsaLevel::kAvx512Bf16: return avx512Bf16Isa();
+    case IsaLevel::kAvx512Bf16:
+    case IsaLevel::kAvx512Amx:
+    case IsaLevel::kAvx512AmxFp16: return avx512Bf16Isa(level);
     case IsaLevel::kNeon: return neonIsa();
     case IsaLevel::kSve256: break;
   }

@@ -107,7 +107,7 @@ struct Machine {
   /// Whether programs for it are run by imitating its core: it is an NPU. Each of them has a cube.
   bool isEmulated() const { return !npu.cube.products.empty(); }
   /// Null: it multiplies with vectors alone.
-  const MatrixUnit* matrixUnit() const { return isEmulated() ? &npu.cube : nullptr; }
+  const MatrixUnit* matrixUnit() const { return isEmulated() ? &npu.cube : isa.matrixUnit(); }
   bool hasMatrixUnit() const { return matrixUnit() != nullptr; }
 };
 

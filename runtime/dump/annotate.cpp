@@ -66,7 +66,7 @@ class Annotator {
     answers_ = followMoves(p_, questions_);
     for (std::size_t k = 0; k < out.size(); ++k) {
       visit(k, out[k], true);
-      if (std::holds_alternative<Contract>(p_.kernels[k])) accumulators(vectors_[k], out[k]);
+      if (multiplies(p_.kernels[k])) accumulators(vectors_[k], out[k]);
     }
     return out;
   }
@@ -115,7 +115,7 @@ class Annotator {
 
   void visit(std::size_t kernel, Annotation& a, bool answered) {
     if (a.use.calls == 0) return;
-    const bool isMove = !std::holds_alternative<Contract>(p_.kernels[kernel]);
+    const bool isMove = !multiplies(p_.kernels[kernel]);
     for (std::size_t i = 0; i < a.trace.accesses.size(); ++i) {
       const auto& access = a.trace.accesses[i];
       if (!access || access->base == PointerBase::kList) continue;
@@ -190,9 +190,12 @@ class Annotator {
 
 TraceArgs exampleArgs(const TileProgram& program, int kernel, const KernelUse& use) {
   TraceArgs args;
-  const auto* contract = std::get_if<Contract>(&program.kernels[static_cast<std::size_t>(kernel)]);
-  if (contract != nullptr) args.sections = static_cast<std::int64_t>(contract->sections.size());
-  if (use.list >= 0) args.list = segmentWords(program.lists[static_cast<std::size_t>(use.list)]);
+  if (use.list >= 0) {
+    const SegmentList& list = program.lists[static_cast<std::size_t>(use.list)];
+    args.list = segmentWords(list);
+    if (multiplies(program.kernels[static_cast<std::size_t>(kernel)]))
+      args.sections = static_cast<std::int64_t>(list.size());
+  }
   args.repeat = use.repeat;
   args.aRepeat = use.repeatStep[0];
   args.bRepeat = use.repeatStep[1];

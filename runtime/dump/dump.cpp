@@ -21,9 +21,7 @@ namespace {
 
 // Runs the pass for a moment, and tells the fastest run and its share of the peak that multiply-adds reached just before.
 std::string measuredText(const PassStages& s, const Options& options) {
-  const std::vector<IsaLevel> runnable = runnableIsas();
-  if (s.machine.isEmulated() || std::find(runnable.begin(), runnable.end(), s.machine.isa.level) == runnable.end())
-    return {};
+  if (s.machine.isEmulated() || !checkRunnable(s.machine.isa.level).ok()) return {};
   const MeasuredPlans runs = measurePlans(options, s.machine, s.problem, s.plan, {});
   if (!runs.chosen) return "not measured: " + runs.whyNot;
   const double ns = runs.chosen->cycles / runs.gigahertz, gflops = passFlops(s.problem, s.plan.pass) / ns;

@@ -20,6 +20,8 @@ std::string plural(std::int64_t count, const std::string& noun) {
 
 // A lane of a dot product holds two elements: the one that is named, and its partner beside it.
 constexpr const char* kPartners = ", and the product of their partners";
+// A tile is named after its first row's first element.
+constexpr const char* kTiles = ", rows by columns of the tiles that begin there";
 
 class Phrases {
  public:
@@ -43,7 +45,7 @@ class Phrases {
   // What a register holds, as far as it is known: a result, or what was loaded last.
   std::string held(int reg) const {
     const auto r = static_cast<std::size_t>(reg);
-    return !result_[r].empty() ? result_[r] : !held_[r].empty() ? held_[r] : "v" + std::to_string(reg);
+    return !result_[r].empty() ? result_[r] : !held_[r].empty() ? held_[r] : letter_ + std::to_string(reg);
   }
   const std::string& result(int reg) const { return result_[static_cast<std::size_t>(reg)]; }
 
@@ -60,6 +62,9 @@ class Phrases {
       case VOp::kDot: said = sum(i, held(i.src1) + " * " + held(i.src2) + kPartners); break;
       case VOp::kDotLoad:
       case VOp::kDotBroadcast: said = sum(i, held(i.src1) + " * " + at + kPartners); break;
+      case VOp::kTileDotBf16:
+      case VOp::kTileDotF16: said = sum(i, held(i.src1) + " * " + held(i.src2) + kTiles); break;
+      case VOp::kTileZero:
       case VOp::kZero: said = result(i.dst).empty() ? "" : result(i.dst) + " = 0"; break;
       case VOp::kPrefetch: return at.empty() ? "" : "asks for " + at;
       case VOp::kLoadScalar:
@@ -67,17 +72,17 @@ class Phrases {
       default:
         if (at.empty()) break;
         if (row.mem == MemUse::W) return (isCopy(index) ? "a copy of " : "") + at + " is written";
-        said = result(i.dst).empty() ? "v" + std::to_string(i.dst) + " = " + at : at + " so far";
+        said = result(i.dst).empty() ? letter_ + std::to_string(i.dst) + " = " + at : at + " so far";
     }
-    if (isVector(row.dst)) {
-      const bool loads = row.mem == MemUse::R && row.dst == OperandKind::V;
+    if (isVector(row.dst) || isTile(row.dst)) {
+      const bool loads = row.mem == MemUse::R && !readsDst(i);
       held_[static_cast<std::size_t>(i.dst)] = loads ? at : "";
     }
     return said;
   }
 
   std::string sum(const VInstr& i, const std::string& product) const {
-    return (result(i.dst).empty() ? "v" + std::to_string(i.dst) : result(i.dst)) + " += " + product;
+    return (result(i.dst).empty() ? letter_ + std::to_string(i.dst) : result(i.dst)) + " += " + product;
   }
 
   std::string loopPhrase(std::size_t index) const {
@@ -94,6 +99,9 @@ class Phrases {
   }
 
   const KernelStory& s_;
+  /// Of registers that hold operands and sums.
+  const std::string letter_ =
+      std::holds_alternative<TileProduct>(s_.program.kernels[static_cast<std::size_t>(s_.kernel)]) ? "t" : "v";
   std::array<std::string, 32> result_;
   std::vector<std::string> held_;
 };
@@ -196,13 +204,19 @@ std::vector<std::string> headLines(const KernelStory& s) {
   std::vector<std::string> out;
   const KernelUse& use = s.annotation.use;
   const Kernel& kernel = s.program.kernels[static_cast<std::size_t>(s.kernel)];
-  const auto* contract = std::get_if<Contract>(&kernel);
-  out.push_back(s.program.name + ", kernel k" + std::to_string(s.kernel) + " " + labelOf(kernel) + ": " +
-                (contract != nullptr
-                     ? "a contract, " + (contract->sets > 1 ? std::to_string(contract->sets) + " sets of " : "") +
-                           plural(static_cast<std::int64_t>(contract->accumulators.size()), "accumulator") + " of " +
-                           std::to_string(contract->lanes) + " lanes"
-                     : "a move"));
+  const std::string kind =
+      std::visit(overloaded{[](const Contract& k) {
+                              return "a contract, " + (k.sets > 1 ? std::to_string(k.sets) + " sets of " : "") +
+                                     plural(static_cast<std::int64_t>(k.accumulators.size()), "accumulator") + " of " +
+                                     std::to_string(k.lanes) + " lanes";
+                            },
+                            [](const TileProduct& k) {
+                              return "a tile product, " + std::to_string(k.rows) + " x " + std::to_string(k.cols) +
+                                     " sums in " + plural(k.rowTiles() * k.columnTiles(), "tile");
+                            },
+                            [](const MatrixKernel auto&) { return std::string("a move"); }},
+                 kernel);
+  out.push_back(s.program.name + ", kernel k" + std::to_string(s.kernel) + " " + labelOf(kernel) + ": " + kind);
   if (use.calls == 0) {
     out.push_back("never called");
     return out;
@@ -211,7 +225,7 @@ std::vector<std::string> headLines(const KernelStory& s) {
                 "; what follows is call " + use.callName + " of phase " + use.phaseName + ", task " +
                 std::to_string(use.moment.task));
   static constexpr std::array<const char*, 3> kNames{"A", "B", "C"};
-  const bool isMove = contract == nullptr;
+  const bool isMove = !multiplies(kernel);
   for (std::size_t o = 0; o < 3; ++o) {
     const Place& at = use.at[o];
     if (at.buffer < 0) continue;
@@ -227,7 +241,8 @@ std::vector<std::string> headLines(const KernelStory& s) {
     out.push_back(line);
   }
   for (const AccumulatorFact& acc : s.annotation.accumulators)
-    out.push_back("v" + std::to_string(acc.reg) + " sums " + text(s, acc.result));
+    out.push_back(std::string(std::holds_alternative<TileProduct>(kernel) ? "t" : "v") + std::to_string(acc.reg) +
+                  " sums " + text(s, acc.result));
   for (const std::string& line : loopLines(s)) out.push_back("loop " + line);
   return out;
 }

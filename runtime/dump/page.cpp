@@ -128,7 +128,7 @@ class PageData {
   Json kernel(std::size_t k) const {
     const KernelStory story = g_.story(k);
     const Annotation& a = g_.annotations[k];
-    const bool contract = std::holds_alternative<Contract>(s_.tile.kernels[k]);
+    const bool contract = multiplies(s_.tile.kernels[k]);
     std::string what = print(s_.tile.kernels[k], Detail::kSummary);
     what = what.substr(0, what.find('\n'));
     Json out{{"name", s_.vectors[k].name},

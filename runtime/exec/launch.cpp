@@ -13,6 +13,7 @@
 
 #include "codegen/tile/moved.h"
 #include "codegen/tile/segment_words.h"
+#include "runtime/exec/kept_tiles.h"
 #include "runtime/host/threads.h"
 
 namespace cubejit {
@@ -66,6 +67,8 @@ LaunchProgram::LaunchProgram(const TileProgram& program, KernelRunner runner)
   for (const SegmentList& list : program.lists) lists_.push_back(segmentWords(list));
   for (const Kernel& kernel : program.kernels) {
     const auto* contract = std::get_if<Contract>(&kernel);
+    usesTiles_ =
+        usesTiles_ || (std::holds_alternative<TileProduct>(kernel) && runner_.functions[alignments_.size()] != nullptr);
     alignments_.push_back(contract == nullptr ? 0 : std::int64_t{contract->lanes} * 4);
   }
   for (std::size_t b = 0; b < program.buffers.size(); ++b) {
@@ -210,6 +213,7 @@ void LaunchProgram::walk(Walk& w, const std::vector<FlatNode>& nodes, const std:
 }
 
 void LaunchProgram::runTasks(const FlatPhase& phase, const Slot& slot, std::int64_t begin, std::int64_t end) const {
+  const KeptTiles kept(usesTiles_);
   Walk w{phase, {}, {}, times_ ? times_->row(slot.index) : nullptr, slot.residual};
   const std::uint64_t began = w.counters == nullptr ? 0 : ticksNow();
   for (std::size_t s = 0; s < phase.streams.size(); ++s) {

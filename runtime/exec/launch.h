@@ -121,6 +121,7 @@ class LaunchProgram {
   void callKernel(const FlatVariant& variant, KernelArgs& args) const;
 
   KernelRunner runner_;
+  bool usesTiles_ = false;  ///< machine code of its kernels configures tiles
   std::vector<std::vector<std::int64_t>> lists_;
   std::vector<std::int64_t> alignments_;  ///< of each kernel's vectors
   std::vector<Buffer> buffers_;

@@ -168,11 +168,13 @@ Result<Options> optionsOf(const cubejit_options* asked) {
     options.machine = machine;
   }
   options.elideCopies = given->elide_copies != 0;
-  constexpr IsaLevel kLevels[] = {IsaLevel::kAvx2, IsaLevel::kAvx512, IsaLevel::kAvx512Bf16, IsaLevel::kNeon,
-                                  IsaLevel::kSve256};
-  if (given->isa < CUBEJIT_ISA_BEST || given->isa > CUBEJIT_ISA_SVE256)
-    return invalidInput("isa = " + std::to_string(given->isa) +
-                        " is unknown; there are 0 (best), 1 (avx2), 2 (avx512), 3 (avx512_bf16), 4 (neon), 5 (sve256)");
+  constexpr IsaLevel kLevels[] = {IsaLevel::kAvx2,   IsaLevel::kAvx512,    IsaLevel::kAvx512Bf16,   IsaLevel::kNeon,
+                                  IsaLevel::kSve256, IsaLevel::kAvx512Amx, IsaLevel::kAvx512AmxFp16};
+  if (given->isa < CUBEJIT_ISA_BEST || given->isa > CUBEJIT_ISA_AVX512_AMX_FP16)
+    return invalidInput(
+        "isa = " + std::to_string(given->isa) +
+        " is unknown; there are 0 (best), 1 (avx2), 2 (avx512), 3 (avx512_bf16), 4 (neon), 5 (sve256), 6 (avx512_amx), "
+        "7 (avx512_amx_fp16)");
   if (given->isa != CUBEJIT_ISA_BEST) options.isa = kLevels[given->isa - 1];
   if (given->backend < CUBEJIT_BACKEND_XBYAK || given->backend > CUBEJIT_BACKEND_LLVM)
     return invalidInput("backend = " + std::to_string(given->backend) +

@@ -141,10 +141,10 @@ KernelCall callOf(const TileProgram& program, const KernelUse& use) {
 
 // What stores past the caches need.
 std::int64_t resultAlignmentOf(const Kernel& kernel) {
-  const bool streams =
-      std::visit(overloaded{[](const OneOf<Contract, Copy, Map> auto& k) { return k.streamingStore; },
-                            [](const OneOf<Transpose, Fill, Accumulate, LaneSums> auto&) { return false; }},
-                 kernel);
+  const bool streams = std::visit(
+      overloaded{[](const OneOf<Contract, Copy, Map> auto& k) { return k.streamingStore; },
+                 [](const OneOf<TileProduct, Transpose, Fill, Accumulate, LaneSums> auto&) { return false; }},
+      kernel);
   return streams ? std::int64_t{lanesOf(kernel)} * 4 : 1;
 }
 
@@ -300,7 +300,7 @@ std::vector<KernelView> Executable::kernels() const {
     for (std::size_t k = 0; k < part->vectors.size(); ++k) {
       KernelView view;
       const Kernel& kernel = part->tile.kernels[k];
-      view.multiplies = std::holds_alternative<Contract>(kernel);
+      view.multiplies = multiplies(kernel);
       view.resultAlignment = resultAlignmentOf(kernel);
       if (uses[k].calls > 0) view.call = callOf(part->tile, uses[k]);
       view.name = part->vectors[k].name;

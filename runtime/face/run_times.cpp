@@ -13,8 +13,7 @@ void add(RunTimes& all, const CompiledPass& part) {
   if (times == nullptr) return;
   const Pass pass = part.plan.pass;
   for (std::size_t k = 0; k < part.vectors.size(); ++k) {
-    all.kernels.push_back(
-        {pass, part.vectors[k].name, std::holds_alternative<Contract>(part.tile.kernels[k]), times->kernel(k)});
+    all.kernels.push_back({pass, part.vectors[k].name, multiplies(part.tile.kernels[k]), times->kernel(k)});
   }
   for (std::size_t i = 0; i < part.tile.phases.size(); ++i)
     all.phases.push_back({pass, part.tile.phases[i].name, times->phase(i)});

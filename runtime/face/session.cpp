@@ -209,12 +209,7 @@ Result<SourcedRequest> Session::State::sourcedRequest(const CompileRequest& requ
 }
 
 Compiled Session::State::generate(const CompileRequest& request) const {
-  const std::vector<IsaLevel> runnable = runnableIsas();
-  if (emitsCode(options.backend) && std::find(runnable.begin(), runnable.end(), machine.isa.level) == runnable.end()) {
-    return Error{ErrorCode::kUnsupported, Stage::kLoad,
-                 std::string("this CPU or operating system cannot run ") + toString(machine.isa.level) +
-                     " code; it can be planned and dumped, or interpreted"};
-  }
+  if (emitsCode(options.backend)) CUBEJIT_RETURN_IF_ERROR(checkRunnable(machine.isa.level));
   CUBEJIT_TRY(sourced, sourcedRequest(request));
   CUBEJIT_TRY(executable, compileExecutable(sourced.request, machine, options));
   sourced.mark(executable->state());

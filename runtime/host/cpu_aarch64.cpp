@@ -12,6 +12,12 @@
 
 namespace cubejit {
 
+std::string missingTiles(IsaLevel level) {
+  return isaOf(level).matrixUnit() == nullptr ? "" : "this is an AArch64 CPU";
+}
+
+std::string askForTiles() { return "this is an AArch64 CPU"; }
+
 std::vector<IsaLevel> findRunnableIsas() {
   constexpr unsigned long kSve = 1UL << 22;  // HWCAP_SVE; Linux, arch/arm64/include/uapi/asm/hwcap.h
   std::vector<IsaLevel> levels;

@@ -4,9 +4,13 @@
 #if defined(__x86_64__)
 
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <system_error>
 
 #include "runtime/host/cpu.h"
 
@@ -55,12 +59,45 @@ std::vector<IsaLevel> findRunnableIsas() {
   const bool avxState = (saved & 0x6) == 0x6, zmmState = (saved & 0xe6) == 0xe6;
   if (zmmState && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
-    if (__builtin_cpu_supports("avx512bf16")) levels.push_back(IsaLevel::kAvx512Bf16);
+    if (__builtin_cpu_supports("avx512bf16")) {
+      levels.push_back(IsaLevel::kAvx512Bf16);
+      // No plan uses tiles unless it is asked for, so these are not the first.
+      for (const IsaLevel level : {IsaLevel::kAvx512AmxFp16, IsaLevel::kAvx512Amx}) {
+        if (missingTiles(level).empty()) levels.push_back(level);
+      }
+    }
     levels.push_back(IsaLevel::kAvx512);
   }
   if (avxState && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && hasF16Conversion())
     levels.push_back(IsaLevel::kAvx2);
   return levels;
+}
+
+// Bits: Intel's Software Developer's Manual, CPUID leaf 7 and XCR0; calls: Linux, Documentation/arch/x86/xstate.rst.
+std::string missingTiles(IsaLevel level) {
+  const MatrixUnit* unit = isaOf(level).matrixUnit();
+  if (unit == nullptr) return {};
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  constexpr unsigned kBf16 = 1U << 22, kTile = 1U << 24, kFp16 = 1U << 21;
+  if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0 || (edx & kTile) == 0 || (edx & kBf16) == 0)
+    return "CPUID names no AMX-TILE and AMX-BF16";
+  const bool f16 = unit->product(DType::kF16) != nullptr;
+  if (f16 && (__get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) == 0 || (eax & kFp16) == 0))
+    return "CPUID names no AMX-FP16";
+  constexpr std::uint64_t kTileState = 3U << 17;
+  if ((savedState() & kTileState) != kTileState) return "XCR0: the operating system does not save tiles";
+  unsigned long supported = 0;
+  constexpr long kGetSupported = 0x1021;
+  if (syscall(SYS_arch_prctl, kGetSupported, &supported) != 0 || (supported & kTileState) != kTileState)
+    return "arch_prctl: Linux supports no tiles";
+  return {};
+}
+
+std::string askForTiles() {
+  constexpr long kRequest = 0x1023, kTileData = 18;
+  if (syscall(SYS_arch_prctl, kRequest, kTileData) == 0) return {};
+  return std::string("arch_prctl(ARCH_REQ_XCOMP_PERM): ") + std::generic_category().message(errno) +
+         "; the alternate signal stack of a thread may be too small for tiles";
 }
 
 std::string cpuName() {

@@ -49,6 +49,26 @@ std::vector<IsaLevel> runnableIsas() {
   return levels;
 }
 
+std::atomic<bool>& tilesAreImitated() {
+  static std::atomic<bool> imitated{false};
+  return imitated;
+}
+
+Status checkRunnable(IsaLevel level) {
+  const std::vector<IsaLevel> runnable = runnableIsas();
+  if (tilesAreImitated() && isaOf(level).matrixUnit() != nullptr) return Unit{};
+  std::string missing = missingTiles(level);
+  const bool known = std::find(runnable.begin(), runnable.end(), level) != runnable.end();
+  if (known && isaOf(level).matrixUnit() != nullptr) {
+    static const std::string refused = askForTiles();
+    missing = refused;
+  }
+  if (known && missing.empty()) return Unit{};
+  return Error{ErrorCode::kUnsupported, Stage::kLoad,
+               std::string("this CPU or operating system cannot run ") + toString(level) + " code" +
+                   (missing.empty() ? "" : ": " + missing) + "; it can be planned and dumped, or interpreted"};
+}
+
 int defaultThreads() {
   cpu_set_t set;
   CPU_ZERO(&set);

@@ -83,7 +83,10 @@ void readCubes(const Json& list, Machine& m, std::string& broken) {
     else if (!type.empty())
       reader.fail("'type': " + toReword(known.error()).message);
     append(broken, "cubes: ", reader.broken());
-    m.npu.cube.products.push_back(cube);
+    if (!m.npu.cube.products.add(cube)) {
+      append(broken, "", "'cubes' must list at most " + std::to_string(MatrixProducts::kMost) + " types");
+      return;
+    }
   }
 }
 

@@ -12,6 +12,7 @@
 #include <optional>
 #include <utility>
 
+#include "runtime/host/cpu.h"
 #include "runtime/tuning/json_record.h"
 
 namespace cubejit {
@@ -39,6 +40,8 @@ class Search {
   Search(const TuneSetup& setup, Lab& lab, const TuneWatch& watch) : setup_(setup), lab_(lab), watch_(watch) {}
 
   Result<TuneOutcome> run() {
+    if (tilesAreImitated() && setup_.machine.isa.matrixUnit() != nullptr)
+      return Error{ErrorCode::kUnsupported, Stage::kRun, "tiles are imitated here, so times would mean nothing"};
     CUBEJIT_TRY(space, SearchSpace::of(setup_.key.problem, setup_.key.pass, setup_.machine, setup_.llvm));
     const auto strategy = makeStrategy(setup_.strategy, space, setup_.seed, setup_.otherPoints);
     CUBEJIT_RETURN_IF_ERROR(begin(space, *strategy));

@@ -147,12 +147,12 @@ class Units : public testing::TestWithParam<IsaLevel> {
   // The matrices of a move.
   static MatrixLines source(const Kernel& kernel) {
     return std::visit(overloaded{[](const MatrixKernel auto& m) { return sourceOf(m); },
-                                 [](const Contract&) { return MatrixLines{}; }},
+                                 [](const OneOf<Contract, TileProduct> auto&) { return MatrixLines{}; }},
                       kernel);
   }
   static MatrixLines target(const Kernel& kernel) {
     return std::visit(overloaded{[](const MatrixKernel auto& m) { return targetOf(m); },
-                                 [](const Contract&) { return MatrixLines{}; }},
+                                 [](const OneOf<Contract, TileProduct> auto&) { return MatrixLines{}; }},
                       kernel);
   }
 
@@ -297,12 +297,13 @@ TEST_P(Units, RandomListedMovesAgree) {
     const std::int64_t rows = from.lines * from.pitch, lines = to.lines * to.pitch;
     const std::int64_t in = from.element, out = to.element;
     const ListSteps steps{in * below(40), (lines + out * below(3)) / 4 * 4};
-    const bool listed = std::visit(overloaded{[&](OneOf<Copy, Transpose, Fill, Accumulate> auto& k) {
-                                                k.list = steps;
-                                                return true;
-                                              },
-                                              [](const OneOf<Contract, LaneSums, Map> auto&) { return false; }},
-                                   m);
+    const bool listed =
+        std::visit(overloaded{[&](OneOf<Copy, Transpose, Fill, Accumulate> auto& k) {
+                                k.list = steps;
+                                return true;
+                              },
+                              [](const OneOf<Contract, TileProduct, LaneSums, Map> auto&) { return false; }},
+                   m);
     if (!listed) continue;
     SegmentList list(1);
     for (int i = below(4); i > 0; --i) list.front().push_back({in * below(50), out * below(50), below(4)});

@@ -101,7 +101,8 @@ TEST(VectorParse, ErrorsSayWhereAndWhat) {
     EXPECT_THAT(read.error().message, HasSubstr(c.error)) << c.text;
   }
   EXPECT_THAT(parseVectorProgram("cubejit vector 1\np for avx3").error().message,
-              HasSubstr("line 2, column 7: expected one of avx2, avx512, avx512_bf16, neon, sve256, got 'avx3'"));
+              HasSubstr("line 2, column 7: expected one of avx2, avx512, avx512_bf16, avx512_amx, avx512_amx_fp16, "
+                        "neon, sve256, got 'avx3'"));
   EXPECT_THAT(parseVectorProgram("").error().message,
               HasSubstr("line 1, column 1: expected 'cubejit', got the end of the text"));
   const auto version = parseVectorProgram("cubejit vector 9\n");

@@ -42,7 +42,7 @@ void agree(const VectorProgram& program, IsaLevel level, unsigned seed) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   fuzz::Bytes bytes(data, size);
   const auto seed = bytes.take<std::uint32_t>();
-  const IsaLevel level = kAllIsaLevels[bytes.take<std::uint8_t>() % 3];
+  const IsaLevel level = kAllIsaLevels[bytes.take<std::uint8_t>() % 5];
   std::mt19937 random(seed);
   RandomShape shape;
   shape.instructions = 1 + bytes.take<std::uint8_t>();

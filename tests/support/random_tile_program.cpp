@@ -83,7 +83,7 @@ class TileGenerator {
 
   Kernel kernel() {
     const int lanes = 4 << below(3);
-    switch (below(12)) {
+    switch (below(13)) {
       case 0:
         return Copy{lanes,     number(), number(), number(), number(), number(),    element(),
                     element(), number(), number(), flip(),   below(3), listSteps(), name()};
@@ -96,6 +96,9 @@ class TileGenerator {
       case 5:
         return Map{lanes,     number(), number(),     number(),  number(), number(), flip(), element(),
                    element(), flip(),   expression(), element(), number(), number(), name()};
+      case 6:
+        return TileProduct{lanes,    number(), number(), number(), number(), element(), number(), number(),
+                           number(), number(), number(), number(), number(), number(),  name()};
       default: return contract();
     }
   }

@@ -8,12 +8,13 @@
 
 #include "codegen/vector/legalize.h"
 #include "codegen/vector/op_table.h"
+#include "codegen/vector/tile_config.h"
 #include "cubejit/kernel_args.h"
 
 namespace cubejit {
 namespace {
 
-enum Scalar : std::int8_t { kA, kC, kListArgument, kValues, kLoops = 7 };
+enum Scalar : std::int8_t { kA, kC, kListArgument, kValues, kLoops = 7, kPitch = 11 };
 
 class VectorGenerator {
  public:
@@ -33,8 +34,10 @@ class VectorGenerator {
     for (std::int8_t s = kValues; s < kLoops; ++s) push({.op = VOp::kSet, .dst = s, .imm = below(7) - 2});
     for (std::int8_t k = 1; shape_.masks && k <= 7; ++k) setMask(k);
     for (int v = 0; v < shape_.vectors; ++v) push({.op = VOp::kLoad, .dst = i8(v), .mem = vectorAt(kA)});
+    if (tiles()) configureTiles();
     body(shape_.instructions, 0);
     push({.op = VOp::kStreamFence});
+    if (tiles()) releaseTiles();
     for (int v = 0; v < shape_.vectors; ++v) push({.op = VOp::kStore, .src1 = i8(v), .mem = {kC, v * 64}});
     return std::move(p_);
   }
@@ -53,6 +56,48 @@ class VectorGenerator {
   void setMask(std::int8_t k) {
     const int hi = 1 + below(p_.isa.lanes());
     push({.op = VOp::kMaskRange, .dst = k, .imm = below(hi) | static_cast<std::int64_t>(hi) << 8});
+  }
+
+  bool tiles() const { return p_.isa.matrixUnit() != nullptr; }
+
+  // t0 .. t3 are sums, t4 and t5 their rows, t6 and t7 their columns: as the kernels of a block of two by two have them, but of any size.
+  void configureTiles() {
+    const auto extent = [&] { return below(3) == 0 ? 16 : 1 + below(16); };
+    const int rows[] = {extent(), extent()}, columns[] = {extent(), extent()}, pairs = extent();
+    TileConfig config;
+    for (int i = 0; i < 2; ++i) {
+      for (int j = 0; j < 2; ++j) config[2 * i + j] = {rows[i], 4 * columns[j]};
+      config[4 + i] = {rows[i], 4 * pairs};
+      config[6 + i] = {pairs, 4 * columns[i]};
+    }
+    push({.op = VOp::kTileConfigure, .imm = static_cast<std::int64_t>(p_.constants.size())});
+    p_.constants.push_back(wordsOf(config));
+    push({.op = VOp::kSet, .dst = kPitch, .imm = 4 * below(64)});
+    for (int t = 0; t < 4; ++t) push({.op = VOp::kTileZero, .dst = i8(t)});
+    for (int t = 4; t < 8; ++t) push({.op = VOp::kTileLoad, .dst = i8(t), .src1 = kPitch, .mem = rowsAt(kA)});
+  }
+
+  void releaseTiles() {
+    for (int t = 0; t < 4; ++t) push({.op = VOp::kTileStore, .src1 = i8(t), .src2 = kPitch, .mem = rowsAt(kC)});
+    push({.op = VOp::kTileRelease});
+  }
+
+  // Rows that begin at most 252 bytes apart.
+  Mem rowsAt(std::int8_t base) { return {base, 4 * below((static_cast<int>(kRandomArenaBytes) - 15 * 252 - 64) / 4)}; }
+
+  void tileInstruction(VOp op) {
+    if (!tiles()) return;
+    const int i = below(2), j = below(2);
+    const std::int8_t sums = i8(2 * i + j);
+    switch (op) {
+      case VOp::kTileZero: return push({.op = op, .dst = sums});
+      case VOp::kTileStore: return push({.op = op, .src1 = sums, .src2 = kPitch, .mem = rowsAt(kC)});
+      case VOp::kTileLoad: return push({.op = op, .dst = i8(below(8)), .src1 = kPitch, .mem = rowsAt(kA)});
+      case VOp::kTileDotF16:
+        if (p_.isa.matrixUnit()->product(DType::kF16) == nullptr) op = VOp::kTileDotBf16;
+        [[fallthrough]];
+      default: push({.op = op, .dst = sums, .src1 = i8(4 + i), .src2 = i8(6 + j)});
+    }
   }
 
   void body(int count, int depth) {
@@ -154,6 +199,13 @@ class VectorGenerator {
         else
           push({.op = op, .dst = vec(), .src1 = vec(), .mask = mask(), .mem = wordAt(kA)});
         break;
+      case VOp::kTileConfigure:
+      case VOp::kTileRelease: break;  // outside loops alone: the program's first and last
+      case VOp::kTileZero:
+      case VOp::kTileLoad:
+      case VOp::kTileStore:
+      case VOp::kTileDotBf16:
+      case VOp::kTileDotF16: tileInstruction(op); break;
       case VOp::kShiftRight: push({.op = op, .dst = vec(), .src1 = vec(), .imm = below(32)}); break;
       case VOp::kShiftLeft:
       case VOp::kAnd:

@@ -10,19 +10,22 @@
 #include "codegen/code.h"
 #include "cubejit/host_isa.h"
 #include "cubejit/kernel_args.h"
+#include "tests/support/amx_emulator.h"
 
 namespace cubejit {
 
 /// True if this CPU can run code for the level.
 inline bool hostRuns(IsaLevel level) {
 #if defined(__x86_64__)
+  const bool tiles = isaOf(level).matrixUnit() != nullptr;
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
   const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-  return level == IsaLevel::kAvx2         ? avx2
-         : level == IsaLevel::kAvx512     ? avx512
-         : level == IsaLevel::kAvx512Bf16 ? avx512 && __builtin_cpu_supports("avx512bf16")
-                                          : false;
+  return level == IsaLevel::kAvx2     ? avx2
+         : level == IsaLevel::kAvx512 ? avx512
+         : level == IsaLevel::kAvx512Bf16 || tiles
+             ? avx512 && __builtin_cpu_supports("avx512bf16") && (!tiles || tilesRun())
+             : false;
 #else
   return level == IsaLevel::kNeon;
 #endif

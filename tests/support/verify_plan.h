@@ -7,13 +7,16 @@
 #include <gtest/gtest.h>
 
 #include "cubejit/cubejit.hpp"
+#include "runtime/host/cpu.h"
 #include "runtime/text/json_problem.h"
 #include "runtime/text/problem_text.h"
 #include "runtime/verify/verify_problem.h"
+#include "tests/support/amx_emulator.h"
 
 namespace cubejit {
 
 inline Options eagerOptions(IsaLevel level) {
+  if (isaOf(level).matrixUnit() != nullptr && tilesRun() && !checkRunnable(level).ok()) tilesAreImitated() = true;
   Options options;
   options.wakeCycles = 0;
   options.isa = level;

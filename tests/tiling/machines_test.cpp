@@ -105,14 +105,14 @@ TEST(CheckMachine, EveryBrokenRuleIsNamedWithItsValue) {
   m.buffers.l0cBytes = 100;
   m.npu.paths.l2Read = 0;
   m.npu.limits.strideHw = 0;
-  m.npu.cube.products.push_back({DType::kF16, {16, 16, 8}, 0});
+  m.npu.cube.products.add({DType::kF16, {16, 16, 8}, 0});
   EXPECT_THAT(checkMachine(m),
               AllOf(Contains("name must not be empty"), Contains("cores = 0 must be 1 to 4096"),
                     Contains(HasSubstr("mhz = -1")), Contains(HasSubstr("l0c_bytes = 100 must be 1024")),
                     Contains(HasSubstr("rates.l2_read")), Contains(HasSubstr("limits.stride_hw = 0")),
                     Contains("cubes.f16 is listed twice"), Contains(HasSubstr("cubes.f16.n = 8 must be 16")),
                     Contains(HasSubstr("cubes.f16.cycles"))));
-  m.npu.cube.products.clear();
+  m.npu.cube.products = {};
   EXPECT_THAT(checkMachine(m), Contains(HasSubstr("cubes must list at least one type")));
   m = named("toy");
   m.name = "toy l1=256 rates.l2_read=1e+06";

@@ -38,11 +38,8 @@ int dump(const RequestFlags& flags, const DumpRequest& what, const std::string& 
       fmt::print("{}", jsonLine({{"schema", "cubejit.dumped/1"}, {"folder", folder}, {"files", *files}}));
     }
   }
-  const std::vector<IsaLevel> runnable = runnableIsas();
-  if (std::find(runnable.begin(), runnable.end(), session.machine().isa.level) == runnable.end()) {
-    fmt::print(stderr, "note: this CPU or operating system cannot run {} code; it was dumped, not run\n",
-               toString(session.machine().isa.level));
-  }
+  if (const Status runs = checkRunnable(session.machine().isa.level); !runs.ok())
+    fmt::print(stderr, "note: {}\n", runs.error().message);
   return 0;
 }
 

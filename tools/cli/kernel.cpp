@@ -62,7 +62,12 @@ Result<IsaLevel> isaFor(const TileProgram& program, const std::string& asked) {
   const int lanes = program.kernels.empty() ? 0 : lanesOf(program.kernels.front());
   std::vector<IsaLevel> levels = runnableIsas();
   levels.insert(levels.begin(), std::rbegin(kAllIsaLevels), std::rend(kAllIsaLevels));
-  const auto fits = [&](IsaLevel level) { return lanes == 0 || isaOf(level).lanes() == lanes; };
+  const bool tiles = std::any_of(program.kernels.begin(), program.kernels.end(),
+                                 [](const Kernel& kernel) { return std::holds_alternative<TileProduct>(kernel); });
+  const auto fits = [&](IsaLevel level) {
+    const HostIsa isa = isaOf(level);
+    return (lanes == 0 || isa.lanes() == lanes) && (!tiles || isa.matrixUnit() != nullptr);
+  };
   const auto level = std::find_if(levels.rbegin(), levels.rend(), fits);
   if (level == levels.rend()) return invalidInput(fmt::format("no ISA has vectors of {} lanes", lanes));
   return *level;

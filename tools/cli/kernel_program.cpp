@@ -107,10 +107,7 @@ Status interpretKernels(const TileProgram& program, const KernelData& data) {
 }
 
 Status timeKernels(const TileProgram& program, const KernelData& data, const Options& options) {
-  const std::vector<IsaLevel> runnable = runnableIsas();
-  if (std::find(runnable.begin(), runnable.end(), *options.isa) == runnable.end())
-    return Error{ErrorCode::kUnsupported, Stage::kRun,
-                 fmt::format("this CPU or operating system cannot run {} code", toString(*options.isa))};
+  CUBEJIT_RETURN_IF_ERROR(checkRunnable(*options.isa));
   CUBEJIT_TRY(callers, Callers::fill(program, data));
   const Session session(options);
   LoadedCode code;

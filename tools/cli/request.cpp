@@ -143,7 +143,9 @@ void addProblemFlags(CLI::App& app, RequestFlags& f, bool suite) {
 }
 
 void addRunFlags(CLI::App& app, RequestFlags& f) {
-  app.add_option("--isa", f.isa, "avx2, avx512, avx512_bf16, neon or sve256 (default: the best this CPU has)");
+  app.add_option(
+      "--isa", f.isa,
+      "avx2, avx512, avx512_bf16, avx512_amx, avx512_amx_fp16, neon or sve256 (default: the best this CPU has)");
   app.add_option(
       "--backend", f.backend,
       "xbyak, llvm, interpreter or tile_interpreter (default: $CUBEJIT_BACKEND, or the usual one of the ISA)");

@@ -15,6 +15,7 @@
 #include "cubejit/machines.h"
 #include "failure.h"
 #include "json_line.h"
+#include "runtime/host/cpu.h"
 #include "runtime/loader/backends.h"
 #include "runtime/text/json_machine.h"
 #include "runtime/text/json_value.h"
@@ -86,6 +87,8 @@ int targets(bool json, bool all) {
   out["version"] = version();
   out["isa"] = Json::array();
   for (const IsaLevel level : isas) out["isa"].push_back(toString(level));
+  const std::string tiles = missingTiles(IsaLevel::kAvx512Amx);
+  if (!tiles.empty()) out["no_tiles"] = tiles;
   out["cores"] = m.cores;
   out["threads"] = defaultThreads();
   out["rates"] = toString(m.core);
@@ -103,11 +106,12 @@ int targets(bool json, bool all) {
   std::string levels;
   for (const IsaLevel level : isas) levels += (levels.empty() ? "" : ", ") + std::string(toString(level));
   fmt::print(
-      "isa       {} (best first)\ncores     {}, {} usable by this process\nrates     {}'s (what plans are costed "
+      "isa       {} (best first)\ntiles     {}\ncores     {}, {} usable by this process\nrates     {}'s (what plans "
+      "are costed "
       "with)\n"
       "caches    L1d {} KiB, L2 {} KiB, L3 {} KiB\n",
-      levels.empty() ? "none" : levels, m.cores, defaultThreads(), toString(m.core), m.buffers.l0aBytes / 1024,
-      m.buffers.l1Bytes / 1024, m.buffers.l2Bytes / 1024);
+      levels.empty() ? "none" : levels, tiles.empty() ? "AMX" : "none: " + tiles, m.cores, defaultThreads(),
+      toString(m.core), m.buffers.l0aBytes / 1024, m.buffers.l1Bytes / 1024, m.buffers.l2Bytes / 1024);
   fmt::print("backends  {}\n", fmt::join(backends, ", "));
   all ? printMachines() : printFamilies();
   return 0;

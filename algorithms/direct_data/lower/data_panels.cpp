@@ -16,7 +16,7 @@ class Moves {
         in_(in),
         o_(in ? p.operand : p.result),
         t_(*o_.view),
-        together_(t_.denseRows()),
+        together_(t_.denseRows() && o_.pitch.h == o_.pitch.w * t_.extent.w),
         planes_(in ? p.axes[0].panelOperands : p.axes[0].panelResults),
         rows_(together_ ? 1
               : in      ? p.axes[1].panelOperands

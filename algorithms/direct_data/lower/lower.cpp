@@ -13,6 +13,7 @@
 #include "algorithms/direct_data/lower/data_sections.h"
 #include "algorithms/direct_data/lower/reduction_steps.h"
 #include "algorithms/direct_data/lower/tap_group.h"
+#include "algorithms/direct_data/lower/tile_block.h"
 #include "algorithms/direct_data/result_prefetch.h"
 #include "algorithms/kit/lower/data_gradient.h"
 #include "algorithms/kit/lower/epilogue.h"
@@ -38,12 +39,14 @@ class DirectDataLowering {
         lanes_(machine.isa.lanes()),
         b_(problemLabel(problem, Pass::kDx)),
         epilogue_(b_, ops, lanes_),
-        g_(makeDataGradient(problem, OneAxis::kOnH)) {
+        g_(makeDataGradient(problem, axisOf(plan))) {
     block_ = {plan.registerD, plan.registerH, plan.registerW};
     if (g_.view.oneAxisOnH) block_ = {1, plan.registerW, 1};
     const std::array<std::int64_t, 3> cache{plan.cache.d, plan.cache.h, 0};  // W is never cut
+    std::array<AxisRelation, 3> relation = g_.relation;
+    if (plan.matrixUnit) columns_ = padWithZeros(relation[2]);
     for (std::size_t axis = 0; axis < 3; ++axis)
-      axes_[axis] = makeBlockedAxis(g_.relation[axis], block_[axis], cache[axis]);
+      axes_[axis] = makeBlockedAxis(relation[axis], block_[axis], cache[axis]);
     inputVectors_ = plan.vectorize == DataVectors::kInputChannels;
     broadcastTaps_ = inputVectors_ ? 1 : plan.broadcastTaps;
     vectors_ = inputVectors_ ? g_.result.channels : plan.registerVectors;
@@ -86,6 +89,9 @@ class DirectDataLowering {
     dx_.addStream(b_, "c");
     dy_.addTensorStream(b_, "dy");
     dy_.addPanelStream(b_, "panel");
+    if (columns_.before > 0)
+      b_.phase().streams[static_cast<std::size_t>(dy_.panel)].offset = columns_.before * dy_.pitch.w;
+    const int columns = columns_.all() > 0 ? b_.addStream("columns", dy_.panelBuffer) : -1;
     dx_.addTensorStream(b_, "dx");
     dx_.addPanelStream(b_);
     const int weights = plan_.packsPerTask() ? b_.addStream("w", weightBuffer_) : w;
@@ -147,6 +153,10 @@ class DirectDataLowering {
       blockBody.push_back(
           callNode(Call{"zero", dx_.stream, -1, dx_.stream, {}, {Variant{b_.addKernel(zero), -1, false}}}));
     }
+    if (columns_.all() > 0) {
+      const std::int64_t rows = axes_[0].panelOperands * axes_[1].panelOperands;
+      for (Node& node : zeroColumns(b_, dy_, columns_, rows, columns, lanes_)) blockBody.push_back(std::move(node));
+    }
     if (plan_.packA) blockBody.push_back(packNode(b_, panels(cacheAxis)));
     for (Node& node : nest(loops, std::move(calls))) blockBody.push_back(std::move(node));
     if (inputVectors_)
@@ -172,7 +182,7 @@ class DirectDataLowering {
       Pitches p;
       p.c.each = plan_.dotProducts ? 2 : 4;
       p.w = inputVectors_ || reduced_ * 4 >= 64 ? panelPitch(reduced_ * 4) : reduced_ * 4;  // scalars need no lines
-      p.h = p.w * g_.operand.extent.w;                                                      // whole rows of W
+      p.h = p.w * (g_.operand.extent.w + columns_.all());                                   // whole rows of W
       p.d = p.h * axes_[1].panelOperands;
       dy_.pack(b_, "panel_dy", p, p.d * axes_[0].panelOperands);
     }
@@ -325,6 +335,15 @@ class DirectDataLowering {
     const Lens lens = lensOf(p);
     const std::vector<Subset>& subsets = subsetsOf(lens);
     const std::int64_t width = tail == 1 ? g_.result.channels % width_ : width_;
+    if (plan_.matrixUnit) {
+      SegmentList products(1);
+      for (const TapGroup& g : groupsOf(p))
+        products.front().push_back({g.aOffset, g.bOffset, reduced_ / pairsOfProduct(reduced_)});
+      v.kernel = b_.addKernel(productOf(
+          {lens.w, width, width_, reduced_, axes_[2].operandStep * dy_.pitch.w, axes_[2].resultStep * dx_.pitch.w}));
+      v.list = b_.addList(std::move(products));
+      return v;
+    }
     const Twins kernels = kernelFor(lens, subsets, width);
     v.kernel = kernels.plain;
     v.aligned = kernels.streaming;
@@ -452,6 +471,7 @@ class DirectDataLowering {
   const DataGradient g_;
   std::array<std::int64_t, 3> block_{};
   std::array<BlockedAxis, 3> axes_;
+  ZeroColumns columns_;
   std::int64_t broadcastTaps_ = 1;  ///< along W that share scalars
   ReductionSteps steps_;
   std::int64_t vectors_ = 1, width_ = 16, nBlocks_ = 1, reduced_ = 1;

@@ -183,8 +183,9 @@ int ProgramBuilder::addTensor(TensorId tensor, std::int64_t bytes) {
 int ProgramBuilder::addKernel(Kernel kernel) {
   constexpr std::int64_t kMostPairBytes = std::int64_t{1} << 30;  // beside displacements of rows
   const auto pairPitch = std::visit(
-      overloaded{[](const OneOf<Copy, Transpose> auto& k) { return k.pairPitch; },
-                 [](const OneOf<Contract, Fill, Accumulate, LaneSums, Map> auto&) { return std::int64_t{0}; }},
+      overloaded{
+          [](const OneOf<Copy, Transpose> auto& k) { return k.pairPitch; },
+          [](const OneOf<Contract, TileProduct, Fill, Accumulate, LaneSums, Map> auto&) { return std::int64_t{0}; }},
       kernel);
   limitWork(std::abs(static_cast<double>(pairPitch)), kMostPairBytes, "bytes between the members of a pair");
   std::vector<int>& same = kernelsByLabel_[labelOf(kernel)];

@@ -58,7 +58,7 @@ Finishing finishingOf(const LaneSums& m) {
   return {m, {.rows = 1, .cols = m.rows, .srcPitch = pitch, .dstPitch = 4}, pitch};
 }
 // Other kernels do not store results of f32.
-Finishing finishingOf(const OneOf<Contract, Fill, Accumulate, Map> auto&) { return {}; }
+Finishing finishingOf(const OneOf<Contract, TileProduct, Fill, Accumulate, Map> auto&) { return {}; }
 
 }  // namespace
 

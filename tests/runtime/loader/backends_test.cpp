@@ -84,6 +84,7 @@ class Backends : public testing::TestWithParam<BackendCase> {
     if (!hostRuns(level)) return;  // what is legalised was compared, and can be emitted
     Arena native(seed);
     ASSERT_TRUE(run(*code, native.args()));
+    ASSERT_EQ(takeTileFaults(), "") << print(*legal);
     ASSERT_EQ(std::memcmp(plain.c, native.c, sizeof plain.c), 0)
         << "code differs from the interpreter " << firstDifference(plain, native) << "\n"
         << print(*legal);

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how a plan's register block lies in the tiles of a matrix unit: pixels along W are rows, channels of dx columns, pairs of channels of dy
+// what one product sums up.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "algorithms/direct_data/plan.h"
+#include "algorithms/kit/conv_view.h"
+#include "algorithms/kit/residue_classes.h"
+#include "cubejit/machine.h"
+#include "tiling/rounding.h"
+
+namespace cubejit {
+
+inline constexpr std::int64_t kTileRows = 16, kTileColumns = 16, kTilePairs = 16, kTiles = 8;
+
+/// The matrix unit that multiplies pairs of bf16; null if there is none.
+inline const MatrixProduct* pairProduct(const Machine& m) {
+  const MatrixUnit* unit = m.isa.matrixUnit();
+  return unit == nullptr ? nullptr : unit->product(DType::kBf16);
+}
+
+/// Pairs of each product for sums of `pairs`: as many as fit, and the same for all; 0 if that would be only a few.
+inline std::int64_t pairsOfProduct(std::int64_t pairs) {
+  constexpr std::int64_t kFewest = 4;
+  for (std::int64_t products = ceilDiv(pairs, kTilePairs); products > 0 && pairs / products >= kFewest; ++products) {
+    if (pairs % products == 0) return pairs / products;
+  }
+  return pairs <= kTilePairs ? pairs : 0;
+}
+
+/// Tiles along the pixels of a block of so many.
+inline std::int64_t rowTiles(std::int64_t pixels) { return ceilDiv(pixels, kTileRows); }
+
+/// Columns of zeros at both ends of the panel's rows, with which every tap reaches all pixels: rows of a tile are read whole.
+struct ZeroColumns {
+  std::int64_t before = 0, behind = 0;
+  std::int64_t all() const { return before + behind; }
+};
+
+/// Extends the operand of the relation along W by what taps reach beyond it.
+inline ZeroColumns padWithZeros(AxisRelation& r) {
+  const std::int64_t reach = (r.kernel - 1) * r.dilation;
+  const std::int64_t first = r.gather ? ceilDiv(r.pad - reach, r.stride) : -r.pad,
+                     last = r.gather ? residue_classes_detail::floorDiv(r.results - 1 + r.pad, r.stride)
+                                     : (r.results - 1) * r.stride + reach - r.pad;
+  const ZeroColumns columns{std::max<std::int64_t>(0, -first), std::max<std::int64_t>(0, last - r.operands + 1)};
+  r.operands += columns.all();
+  r.pad += r.gather ? columns.before * r.stride : -columns.before;
+  return columns;
+}
+
+/// Of the layers that one axis of pixels describes, those of one tap are cut into rows for all cores.
+inline OneAxis axisOf(const DirectDataPlan& plan) { return plan.matrixUnit ? OneAxis::kInRows : OneAxis::kOnH; }
+
+}  // namespace cubejit
