@@ -221,7 +221,9 @@ void addTilePlans(const Problem& problem, const Machine& m, std::vector<DirectDa
   plan.matrixUnit = plan.dotProducts = plan.packA = plan.bufferC = true;
   DataView g = viewOf(problem, axisOf(plan));
   g.view.oneAxis = false;
-  if (pairProduct(m) == nullptr || pairsOfProduct(g.operand.words(true)) == 0) return;
+  if (pairProduct(m, g.operand.dtype) == nullptr || !dotApplies(problem, Pass::kDx, g.operand.dtype) ||
+      pairsOfProduct(g.operand.words(true)) == 0)
+    return;
   const std::int64_t vectors = divUp(g.result.channels, kTileColumns), pixels = g.phaseLength[2];
   constexpr std::array<std::array<std::int64_t, 2>, 4> kBlocks{{{2, 2}, {1, 3}, {3, 1}, {1, 1}}};
   for (const auto& [rows, columns] : kBlocks) {
@@ -267,7 +269,7 @@ std::vector<DirectDataPlan> directDataCandidates(const Problem& problem, const M
     }
   }
   for (const DirectDataPlan& box : boxes) addPrivateWeights(g, m, box, both);
-  if (choices.front() && dotApplies(problem, Pass::kDx)) addTilePlans(problem, m, both);
+  addTilePlans(problem, m, both);
   // Few pixels do not pay for packing weights that can be read in place.
   if (g.view.taps() == 1 && g.view.bigIsX && g.view.batch * g.view.small.extent.volume() <= 64 && g.operand.direct() &&
       channelsSideBySide(problem)) {

@@ -78,7 +78,7 @@ void hintRules(const Problem& p, const DirectDataPlan& plan, const Reorders& reo
 }
 
 // The register block in tiles: columns of zeros in the panel of dy let every tap reach all rows of a tile, and sums of f32 go to a panel of dx.
-void tileRules(const DirectDataPlan& plan, const ConvView& v, const Machine& m, Rules& rules) {
+void tileRules(const Problem& p, const DirectDataPlan& plan, const ConvView& v, const Machine& m, Rules& rules) {
   const bool gather = v.bigIsX;
   const TensorView &result = gather ? v.big : v.small, &operand = gather ? v.small : v.big;
   AxisRelation along{gather, result.extent.w, operand.extent.w, v.kernel.w, v.stride.w, v.dilation.w, v.pad.w};
@@ -87,8 +87,9 @@ void tileRules(const DirectDataPlan& plan, const ConvView& v, const Machine& m, 
     return "pack_a must be true: taps reach " + std::to_string(columns) +
            " columns of zeros beside dy, which only a panel has, or dy is not channels-last with whole pairs";
   });
-  rules.require(pairProduct(m) != nullptr, [&] {
-    return std::string("matrix_unit must be false: ") + toString(m.isa.level) + " multiplies no bf16 in tiles";
+  rules.require(pairProduct(m, operand.dtype) != nullptr && dotApplies(p, Pass::kDx, operand.dtype), [&] {
+    return std::string("matrix_unit must be false: ") + toString(m.isa.level) + " multiplies no pairs of " +
+           toString(operand.dtype) + " in tiles, or w is of another type";
   });
   rules.require(
       plan.vectorize == DataVectors::kOutputChannels && plan.dotProducts && plan.bufferC && plan.packsWeights(),
@@ -155,7 +156,7 @@ void shapeRules(const Problem& p, const DirectDataPlan& plan, const Machine& m, 
   }
   if (plan.vectorize == DataVectors::kOutputChannels) {
     const std::int64_t taps = std::min(plan.broadcastTaps, v.kernel.w), width = plan.registerVectors * lanes;
-    if (plan.matrixUnit) tileRules(plan, v, m, rules);
+    if (plan.matrixUnit) tileRules(p, plan, v, m, rules);
     for (const std::int64_t channels : {width, result.channels % width}) {  // and of the last block
       if (plan.matrixUnit) break;
       const std::int64_t vectors = divUp(channels, lanes);
@@ -182,7 +183,7 @@ void shapeRules(const Problem& p, const DirectDataPlan& plan, const Machine& m, 
     }
     if (taps > 1)
       requireReach(rules, "weights of a step", taps * operand.channels * plan.registerVectors * m.isa.lanes() * 4);
-    rules.require(plan.matrixUnit || plan.broadcastTaps <= v.kernel.w, [&] {
+    rules.require(plan.broadcastTaps <= v.kernel.w, [&] {
       return "broadcast_taps = " + std::to_string(plan.broadcastTaps) + " is more than the " +
              std::to_string(v.kernel.w) + " taps along W";
     });
@@ -209,7 +210,7 @@ void shapeRules(const Problem& p, const DirectDataPlan& plan, const Machine& m, 
 
 void directDataRules(const Problem& core, const DirectDataPlan& plan, const Reorders& reorders, const Machine& machine,
                      Rules& rules) {
-  requireDotProducts(rules, core, Pass::kDx, machine, plan.dotProducts,
+  requireDotProducts(rules, core, Pass::kDx, machine, plan.dotProducts && !plan.matrixUnit,
                      plan.vectorize == DataVectors::kOutputChannels || wholePairs(core));
   hintRules(core, plan, reorders, machine, rules);
   shapeRules(core, plan, machine, rules);

@@ -17,10 +17,10 @@ namespace cubejit {
 
 inline constexpr std::int64_t kTileRows = 16, kTileColumns = 16, kTilePairs = 16, kTiles = 8;
 
-/// The matrix unit that multiplies pairs of bf16; null if there is none.
-inline const MatrixProduct* pairProduct(const Machine& m) {
+/// What the matrix unit multiplies pairs of a type by; null if there is none.
+inline const MatrixProduct* pairProduct(const Machine& m, DType type) {
   const MatrixUnit* unit = m.isa.matrixUnit();
-  return unit == nullptr ? nullptr : unit->product(DType::kBf16);
+  return unit == nullptr ? nullptr : unit->product(type);
 }
 
 /// Pairs of each product for sums of `pairs`: as many as fit, and the same for all; 0 if that would be only a few.

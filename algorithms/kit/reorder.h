@@ -50,14 +50,14 @@ inline bool isInWholeBlocks(const Problem& p, TensorId t) {
   return f.layout != Layout::kNdc1hwc0 || p.groups == 1 || channels % f.blockChannels() == 0;
 }
 
-/// True if the gradient's operands are pairs for a dot product of bf16: both bf16, and the members of a pair are two elements, which
-/// those of an expanded tensor may not be.
-inline bool dotApplies(const Problem& p, Pass pass) {
-  const auto bf16 = [&](TensorId t) {
+/// True if the gradient's operands are pairs for products of two: both of a type that has them (dot products: bf16), and the members of a pair are
+/// two elements, which those of an expanded tensor may not be.
+inline bool dotApplies(const Problem& p, Pass pass, DType type = DType::kBf16) {
+  const auto paired = [&](TensorId t) {
     const TensorFormat f = formatOf(p, t);
-    if (!isActivation(t) || !f.strided()) return f.dtype == DType::kBf16;
+    if (!isActivation(t) || !f.strided()) return f.dtype == type;
     const conv_view_detail::Gaps g = conv_view_detail::gapsOf(p, t);
-    return f.dtype == DType::kBf16 && g.n != 0 && g.c != 0 && g.w != 0;
+    return f.dtype == type && g.n != 0 && g.c != 0 && g.w != 0;
   };
   // Members of a pair of channels that lie further apart than displacements reach are none.
   constexpr std::int64_t kMostPairBytes = std::int64_t{1} << 30;
@@ -65,8 +65,8 @@ inline bool dotApplies(const Problem& p, Pass pass) {
   const std::int64_t apart = dy.strided()                  ? conv_view_detail::gapsOf(p, TensorId::kDy).c
                              : dy.layout == Layout::kNcdhw ? p.out.volume() * byteSize(dy.dtype)
                                                            : 0;
-  if (pass == Pass::kDx) return bf16(TensorId::kDy) && bf16(TensorId::kW) && apart <= kMostPairBytes;
-  return pass == Pass::kDw && bf16(TensorId::kDy) && bf16(TensorId::kX);
+  if (pass == Pass::kDx) return paired(TensorId::kDy) && paired(TensorId::kW) && apart <= kMostPairBytes;
+  return pass == Pass::kDw && paired(TensorId::kDy) && paired(TensorId::kX);
 }
 
 /// True if no channel of dy is left without a partner when those of a group are paired. Lanes of channels (dX) pair the last one

@@ -24,7 +24,7 @@ class Command:
     words: list
     results: list = dataclasses.field(default_factory=list)
     environment: dict = dataclasses.field(default_factory=dict)
-    seconds: float = 20
+    seconds: float = 90  # of a machine that is busy with other work, too; what takes longer hangs
     tunes: bool = False
     prints: bool = False  # its standard output is the same every time
     grows: str = ""       # a file of lines that it adds to

@@ -339,8 +339,8 @@ class DirectDataLowering {
       SegmentList products(1);
       for (const TapGroup& g : groupsOf(p))
         products.front().push_back({g.aOffset, g.bOffset, reduced_ / pairsOfProduct(reduced_)});
-      v.kernel = b_.addKernel(productOf(
-          {lens.w, width, width_, reduced_, axes_[2].operandStep * dy_.pitch.w, axes_[2].resultStep * dx_.pitch.w}));
+      v.kernel = b_.addKernel(productOf({lens.w, width, width_, reduced_, axes_[2].operandStep * dy_.pitch.w,
+                                         axes_[2].resultStep * dx_.pitch.w, g_.operand.dtype}));
       v.list = b_.addList(std::move(products));
       return v;
     }

@@ -16,6 +16,7 @@ TileProduct productOf(const TileBlock& block) {
   p.cols = columns * kTileColumns;
   p.tileRows = ceilDiv(block.pixels, rowTiles(block.pixels));
   p.pairs = pairsOfProduct(block.pairs);
+  p.operand = elementOf(block.type);
   p.aPitch = block.aPitch;
   p.bPitch = block.packedWidth * 4;
   p.cPitch = block.cPitch;

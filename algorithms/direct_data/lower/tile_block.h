@@ -19,6 +19,7 @@ struct TileBlock {
   std::int64_t pixels = 1, width = 16, packedWidth = 16;
   std::int64_t pairs = 1;  ///< of channels of dy, a tap's whole sum
   std::int64_t aPitch = 0, cPitch = 0;
+  DType type = DType::kBf16;
 };
 TileProduct productOf(const TileBlock& block);
 

@@ -39,6 +39,7 @@ const RandomPlans<DirectDataPlan> kTilePlans{
 TEST(TilePlans, AllPlansAreRight) {
   if (!hostRuns(kLevel)) GTEST_SKIP() << "neither AMX nor AVX512-BF16 to imitate it with";
   EXPECT_GT(verifyPlans(kTilePlans, {kLevel, DType::kBf16, kUsualBackend}, 250).size(), 900U);
+  EXPECT_GT(verifyPlans(kTilePlans, {IsaLevel::kAvx512AmxFp16, DType::kF16, kUsualBackend}, 80).size(), 250U);
   EXPECT_EQ(takeTileFaults(), "");
 }
 
@@ -80,6 +81,10 @@ TEST(TilePlans, DenseLayersTakeThemAndSmallOnesDoNot) {
   Problem f32 = layer(64, 56);
   f32.dtype = DType::kF32;
   EXPECT_EQ(usesTiles(f32, kLevel), 0);
+  Problem f16 = layer(64, 56);
+  f16.dtype = DType::kF16;
+  EXPECT_EQ(usesTiles(f16, kLevel), 0) << "no products of f16";
+  EXPECT_EQ(usesTiles(f16, IsaLevel::kAvx512AmxFp16), 1);
 }
 
 TEST(TilePlans, EveryBrokenRuleIsNamed) {
@@ -87,7 +92,7 @@ TEST(TilePlans, EveryBrokenRuleIsNamed) {
   DirectDataPlan& direct = plan.as<DirectDataPlan>();
   const auto broken = [&](IsaLevel level) { return checkPlan(layer(64, 56), plan, hostOf(level)); };
   ASSERT_TRUE(broken(kLevel).empty());
-  EXPECT_THAT(broken(IsaLevel::kAvx512Bf16), Contains(HasSubstr("avx512_bf16 multiplies no bf16 in tiles")));
+  EXPECT_THAT(broken(IsaLevel::kAvx512Bf16), Contains(HasSubstr("avx512_bf16 multiplies no pairs of bf16 in tiles")));
   direct.packA = false;
   EXPECT_THAT(broken(kLevel), Contains(HasSubstr("pack_a must be true: taps reach 2 columns of zeros beside dy")));
   direct.registerH = 2;
