@@ -266,7 +266,7 @@ TEST(CApi, WrongValuesAreErrors) {
   options.backend = 7;
   EXPECT_EQ(cubejit_session_create(&options, &none), CUBEJIT_INVALID_PROBLEM);
   options = cubejit_default_options();
-  options.isa = 7;
+  options.isa = 8;
   EXPECT_EQ(cubejit_session_create(&options, &none), CUBEJIT_INVALID_PROBLEM);
   options = cubejit_default_options();
   options.threads = -1;
