@@ -7,7 +7,7 @@ set(CUBEJIT_CODEGEN_INCLUDE ${CMAKE_INSTALL_INCLUDEDIR}/cubejit-codegen)
 install(TARGETS cubejit_codegen EXPORT cubejitCodegenTargets ARCHIVE ${CUBEJIT_CODEGEN})
 install(DIRECTORY codegen DESTINATION ${CUBEJIT_CODEGEN_INCLUDE} ${CUBEJIT_CODEGEN} FILES_MATCHING PATTERN *.h PATTERN *.def
         PATTERN binary EXCLUDE PATTERN llvm_backend EXCLUDE)
-foreach(header dtype export float16 host_isa kernel_args microkernel_registers post_ops result)
+foreach(header dtype export float16 host_isa kernel_args matrix_unit microkernel_registers mkn post_ops result)
   install(FILES include/cubejit/${header}.h DESTINATION ${CUBEJIT_CODEGEN_INCLUDE}/cubejit ${CUBEJIT_CODEGEN})
 endforeach()
 set_target_properties(cubejit_codegen PROPERTIES EXPORT_NAME codegen)

@@ -61,7 +61,7 @@ done
 # What is done to a program is done to any room's.
 only algorithms/transforms 'cubejit/|codegen/|tiling/rounding\.h|algorithms/(kit|transforms)/'
 only tiling 'cubejit/|tiling/|algorithms/(algorithm|kit/[a-z_]+|cube/[a-z_]+)\.h'
-only codegen 'cubejit/(result|kernel_args|host_isa|post_ops|dtype|float16|microkernel_registers)\.h|codegen/'
+only codegen 'cubejit/(result|kernel_args|host_isa|matrix_unit|post_ops|dtype|float16|microkernel_registers)\.h|codegen/'
 # The kernel generator stands on its own: it names no convolution, and no chip.
 if grep -rnwE 'Problem|TensorId|TilingPlan|PassMask|IndexMap|Machine|convolution|dy|dx|Ascend|NPU|MTE[0-9]|L0[ABC]|fixpipe|cube|chips?' codegen --include='*.h' --include='*.cpp'; then
   echo "layers: codegen/ knows no convolution, nor what plans one, nor a chip" >&2
