@@ -217,11 +217,12 @@ void addChannelBoxes(const DataView& g, const Machine& m, bool dotProducts, std:
 
 // Blocks of two by two tiles, or as many as there are.
 void addTilePlans(const Problem& problem, const Machine& m, std::vector<DirectDataPlan>& out) {
+  if (m.isa.matrixUnit() == nullptr) return;
   DirectDataPlan plan;
   plan.matrixUnit = plan.dotProducts = plan.packA = plan.bufferC = true;
   DataView g = viewOf(problem, axisOf(plan));
   g.view.oneAxis = false;
-  if (pairProduct(m, g.operand.dtype) == nullptr || !dotApplies(problem, Pass::kDx, g.operand.dtype) ||
+  if (m.isa.matrixProduct(g.operand.dtype) == nullptr || !dotApplies(problem, Pass::kDx, g.operand.dtype) ||
       pairsOfProduct(g.operand.words(true)) == 0)
     return;
   const std::int64_t vectors = divUp(g.result.channels, kTileColumns), pixels = g.phaseLength[2];

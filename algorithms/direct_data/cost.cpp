@@ -105,7 +105,7 @@ class DirectDataCosting {
     const MatrixUnit& unit = *m_.isa.matrixUnit();
     const double rows = static_cast<double>(rowTiles(plan_.registerW)),
                  products = reduced_ / static_cast<double>(pairsOfProduct(static_cast<std::int64_t>(reduced_)));
-    const double step = std::max({rows * meanVectors_ * pairProduct(m_, operand().dtype)->cycles,
+    const double step = std::max({rows * meanVectors_ * m_.isa.matrixProduct(operand().dtype)->cycles,
                                   (rows + meanVectors_) * unit.loadCycles, kLatencyCycles});
     return passes_ * nBlocks_ * products * step + calls_ * (rows * meanVectors_ * unit.storeCycles + kConfigureCycles);
   }

@@ -87,7 +87,7 @@ void tileRules(const Problem& p, const DirectDataPlan& plan, const ConvView& v, 
     return "pack_a must be true: taps reach " + std::to_string(columns) +
            " columns of zeros beside dy, which only a panel has, or dy is not channels-last with whole pairs";
   });
-  rules.require(pairProduct(m, operand.dtype) != nullptr && dotApplies(p, Pass::kDx, operand.dtype), [&] {
+  rules.require(m.isa.matrixProduct(operand.dtype) != nullptr && dotApplies(p, Pass::kDx, operand.dtype), [&] {
     return std::string("matrix_unit must be false: ") + toString(m.isa.level) + " multiplies no pairs of " +
            toString(operand.dtype) + " in tiles, or w is of another type";
   });
@@ -97,12 +97,10 @@ void tileRules(const Problem& p, const DirectDataPlan& plan, const ConvView& v, 
   rules.require(plan.registerD == 1 && plan.registerH == 1,
                 "register_d and register_h must be 1: rows of tiles are pixels along W");
   const std::int64_t tiles = rowTiles(plan.registerW);
-  rules.require(tiles > kTiles || tiles * plan.registerVectors + tiles + plan.registerVectors <= kTiles, [&] {
+  rules.require(kAmxBf16.holds(tiles, plan.registerVectors), [&] {
     return "a register block of " + std::to_string(plan.registerW) + " pixels x " +
            std::to_string(plan.registerVectors) + " vectors takes more than 8 tiles with its operands";
   });
-  rules.require(tiles <= kTiles,
-                [&] { return "register_w = " + std::to_string(plan.registerW) + " must be at most 48"; });
   const std::int64_t pairs = operand.words(true);
   rules.require(pairsOfProduct(pairs) > 0, [&] {
     return "matrix_unit must be false: " + std::to_string(pairs) +

@@ -10,18 +10,13 @@
 #include "algorithms/direct_data/plan.h"
 #include "algorithms/kit/conv_view.h"
 #include "algorithms/kit/residue_classes.h"
-#include "cubejit/machine.h"
+#include "cubejit/matrix_unit.h"
 #include "tiling/rounding.h"
 
 namespace cubejit {
 
-inline constexpr std::int64_t kTileRows = 16, kTileColumns = 16, kTilePairs = 16, kTiles = 8;
-
-/// What the matrix unit multiplies pairs of a type by; null if there is none.
-inline const MatrixProduct* pairProduct(const Machine& m, DType type) {
-  const MatrixUnit* unit = m.isa.matrixUnit();
-  return unit == nullptr ? nullptr : unit->product(type);
-}
+inline constexpr std::int64_t kTileRows = kAmxBf16.rows, kTileColumns = kAmxBf16.rowBytes / 4,
+                              kTilePairs = kTileColumns;
 
 /// Pairs of each product for sums of `pairs`: as many as fit, and the same for all; 0 if that would be only a few.
 inline std::int64_t pairsOfProduct(std::int64_t pairs) {
@@ -53,7 +48,8 @@ inline ZeroColumns padWithZeros(AxisRelation& r) {
   return columns;
 }
 
-/// Of the layers that one axis of pixels describes, those of one tap are cut into rows for all cores.
+/// Where the pixels of a problem on one axis lie: on H, which cache blocks cut. Tiles need them along W; those of layers with one tap are cut into
+/// rows, so that there are tasks for all cores.
 inline OneAxis axisOf(const DirectDataPlan& plan) { return plan.matrixUnit ? OneAxis::kInRows : OneAxis::kOnH; }
 
 }  // namespace cubejit

@@ -41,32 +41,22 @@ constexpr LlvmTarget kAvx512{
     .dot = llvm::Intrinsic::not_intrinsic,
     .narrowBf16 = llvm::Intrinsic::not_intrinsic,
     .streamFence = llvm::Intrinsic::x86_sse_sfence};
-constexpr LlvmTarget kAvx512Bf16{
-    .triple = kLinuxX86,
-    .cpu = "x86-64",
-    .features =
-        "+avx,+avx2,+avx512bf16,+avx512bw,+avx512dq,+avx512f,+avx512vl,+f16c,+fma,+prfchw,+sse3,+sse4.1,+sse4.2,"
-        "+ssse3",
-    .tuneCpu = "znver4",
-    .moduleFlags = {"cf-protection-branch"},
-    .scalableUnits = 0,
-    .permutes = &kAvx512Permutes,
-    .dot = llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512,
-    .narrowBf16 = llvm::Intrinsic::x86_avx512bf16_cvtneps2bf16_512,
-    .streamFence = llvm::Intrinsic::x86_sse_sfence};
-constexpr LlvmTarget kAmx{.triple = kLinuxX86,
-                          .cpu = "x86-64",
-                          .features =
-                              "+amx-bf16,+amx-fp16,+amx-tile,+avx,+avx2,+avx512bf16,+avx512bw,+avx512dq,+avx512f,+"
-                              "avx512vl,+f16c,+fma,+prfchw,+sse3,"
-                              "+sse4.1,+sse4.2,+ssse3",
-                          .tuneCpu = "sapphirerapids",
-                          .moduleFlags = {"cf-protection-branch"},
-                          .scalableUnits = 0,
-                          .permutes = &kAvx512Permutes,
-                          .dot = llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512,
-                          .narrowBf16 = llvm::Intrinsic::x86_avx512bf16_cvtneps2bf16_512,
-                          .streamFence = llvm::Intrinsic::x86_sse_sfence};
+constexpr LlvmTarget kAvx512Bf16 = [] {
+  LlvmTarget t = kAvx512;
+  t.features =
+      "+avx,+avx2,+avx512bf16,+avx512bw,+avx512dq,+avx512f,+avx512vl,+f16c,+fma,+prfchw,+sse3,+sse4.1,+sse4.2,+ssse3";
+  t.dot = llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512;
+  t.narrowBf16 = llvm::Intrinsic::x86_avx512bf16_cvtneps2bf16_512;
+  return t;
+}();
+constexpr LlvmTarget kAmx = [] {
+  LlvmTarget t = kAvx512Bf16;
+  t.features =
+      "+amx-bf16,+amx-fp16,+amx-tile,+avx,+avx2,+avx512bf16,+avx512bw,+avx512dq,+avx512f,+avx512vl,+f16c,+fma,+prfchw,"
+      "+sse3,+sse4.1,+sse4.2,+ssse3";
+  t.tuneCpu = "sapphirerapids";
+  return t;
+}();
 constexpr LlvmTarget kNeon{.triple = kLinuxArm,
                            .cpu = "generic",
                            .features = "+neon",

@@ -10,8 +10,6 @@
 namespace cubejit {
 namespace {
 
-constexpr std::int64_t kMostTiles = 8, kMostTileRows = 16;  // of AMX, which is the only unit that code is made for
-
 class Rules {
  public:
   explicit Rules(std::string label) : label_(std::move(label)) {}
@@ -143,9 +141,10 @@ std::vector<std::string> rulesOf(const TileProduct& p) {
   rules.require(p.lanes == TileProduct::kTileColumns,
                 "vectors of " + number(p.lanes) + " lanes; rows of tiles have 16 words");
   rules.require(p.rows > 0 && p.cols > 0, "a block of " + number(p.rows) + " x " + number(p.cols));
-  rules.require(p.tileRows >= 1 && p.tileRows <= kMostTileRows,
+  constexpr std::int64_t kMostRows = kAmxBf16.rows;  // of the only unit that code is made for
+  rules.require(p.tileRows >= 1 && p.tileRows <= kMostRows,
                 "tiles of " + number(p.tileRows) + " rows; they have 1 to 16");
-  rules.require(p.pairs >= 1 && p.pairs <= kMostTileRows, number(p.pairs) + " pairs in a product; it sums 1 to 16");
+  rules.require(p.pairs >= 1 && p.pairs <= kMostRows, number(p.pairs) + " pairs in a product; it sums 1 to 16");
   rules.require(p.operand == Element::kBf16 || p.operand == Element::kF16,
                 std::string("pairs of ") + toString(p.operand) + "; they are of bf16 or f16");
   rules.require(p.bPitch % 4 == 0, "rows of B " + number(p.bPitch) + " bytes apart; pairs lie at whole words");
@@ -153,8 +152,8 @@ std::vector<std::string> rulesOf(const TileProduct& p) {
       p.rows <= 1 || (std::abs(p.cPitch) >= 4 * p.cols &&
                       (p.rows <= p.tileRows || std::abs(p.cTile) >= p.tileRows * std::abs(p.cPitch))),
       "rows of C overlap: " + number(4 * p.cols) + " bytes, " + number(p.cPitch) + " apart, tiles " + number(p.cTile));
-  const bool few = p.rows <= kMostTiles * kMostTileRows && p.cols <= kMostTiles * kMostTileRows;
-  if (p.rows <= 0 || p.cols <= 0 || p.tileRows < 1 || (few && tilesNeeded(p) <= kMostTiles)) return rules.take();
+  if (p.rows <= 0 || p.cols <= 0 || p.tileRows < 1 || kAmxBf16.holds(p.rowTiles(), p.columnTiles()))
+    return rules.take();
   rules.fail("a block of " + number(p.rows) + " x " + number(p.cols) + " in tiles of " + number(p.tileRows) +
              " x 16 takes more than the 8 tiles there are, with a step's operands");
   return rules.take();

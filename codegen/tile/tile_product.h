@@ -24,6 +24,7 @@
 
 #include "codegen/tile/element.h"
 #include "codegen/tile/label.h"
+#include "cubejit/matrix_unit.h"
 
 namespace cubejit {
 
@@ -38,7 +39,7 @@ struct TileProduct {
   std::int64_t aStep = 0, bStep = 0;                ///< from one of a segment's products to the next
   Label label{};                                    ///< spells what it is, for names and dumps
 
-  static constexpr std::int64_t kTileColumns = 16;
+  static constexpr std::int64_t kTileColumns = kAmxBf16.rowBytes / 4;
   std::int64_t rowTiles() const { return (rows + tileRows - 1) / tileRows; }
   std::int64_t columnTiles() const { return (cols + kTileColumns - 1) / kTileColumns; }
   std::int64_t rowsOf(std::int64_t tile) const { return tile + 1 < rowTiles() ? tileRows : rows - tile * tileRows; }
@@ -48,10 +49,5 @@ struct TileProduct {
   bool f16() const { return operand == Element::kF16; }
   friend bool operator==(const TileProduct& x, const TileProduct& y) = default;
 };
-
-/// Tile registers that it takes: sums, and a step's operands.
-inline std::int64_t tilesNeeded(const TileProduct& p) {
-  return p.rowTiles() * p.columnTiles() + p.rowTiles() + p.columnTiles();
-}
 
 }  // namespace cubejit

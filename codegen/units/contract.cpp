@@ -11,6 +11,7 @@
 #include "codegen/units/element_code.h"
 #include "codegen/units/expression_code.h"
 #include "codegen/units/pair_code.h"
+#include "codegen/units/segment_loop.h"
 #include "cubejit/microkernel_registers.h"
 
 namespace cubejit {
@@ -226,22 +227,16 @@ class Lowering {
     asm_.comment("section " + std::to_string(index) + ": " + std::to_string(section.steps.size()) +
                  " steps an iteration");
     asm_.loadScalar(kSegments, kCounts, static_cast<std::int64_t>(index) * 8);
-    asm_.loop(kSegments);
-    asm_.addLoad(kAt, kA, kSegment, 0);
-    asm_.addLoad(kBt, kB, kSegment, 8);
-    asm_.loadScalar(kOuter, kSegment, 16);
-    asm_.addImm(kSegment, kSegment, 24);
-    asm_.loop(kOuter);
-    copied_ = 0;
-    for (std::size_t k = 0; k < section.steps.size(); ++k) {
-      set_ = static_cast<int>(k % static_cast<std::size_t>(c_.sets)) * sums_;
-      emitStep(section.steps[k]);
-    }
-    if (c_.copiesB) asm_.addImm(kCopy, kCopy, copied_);
-    asm_.addImm(kAt, kAt, section.aOuterStep);
-    asm_.addImm(kBt, kBt, section.bOuterStep);
-    asm_.endLoop();
-    asm_.endLoop();
+    forEachIteration(asm_, {kA, kB, kSegment, kAt, kBt, kOuter, kSegments}, [&] {
+      copied_ = 0;
+      for (std::size_t k = 0; k < section.steps.size(); ++k) {
+        set_ = static_cast<int>(k % static_cast<std::size_t>(c_.sets)) * sums_;
+        emitStep(section.steps[k]);
+      }
+      if (c_.copiesB) asm_.addImm(kCopy, kCopy, copied_);
+      asm_.addImm(kAt, kAt, section.aOuterStep);
+      asm_.addImm(kBt, kBt, section.bOuterStep);
+    });
   }
 
   // Behind the vector that was copied last.

@@ -3,6 +3,7 @@
 // Decides how a product on a matrix unit becomes tile ops: sums first, then A's tiles, then B's. A tile is loaded right before the first
 // product that reads it, so that loads lie between products and the unit waits for none of them but the first two.
 #include "codegen/units/assembler.h"
+#include "codegen/units/segment_loop.h"
 #include "codegen/units/units.h"
 #include "codegen/vector/tile_config.h"
 
@@ -22,7 +23,7 @@ class Lowering {
 
   Result<VectorProgram> run() {
     const DType type = p_.f16() ? DType::kF16 : DType::kBf16;
-    if (isa_.matrixUnit() == nullptr || isa_.matrixUnit()->product(type) == nullptr)
+    if (isa_.matrixProduct(type) == nullptr)
       return Error{ErrorCode::kUnsupported, Stage::kVector,
                    p_.label.text + ": " + toString(isa_.level) + " has no tiles of " + toString(type)};
     asm_.comment("arguments");
@@ -40,17 +41,7 @@ class Lowering {
     asm_.arg(kSegment, ArgSlot::kList);
     asm_.loadScalar(kSegments, kSegment, 0);
     asm_.addImm(kSegment, kSegment, 8);
-    asm_.loop(kSegments);
-    asm_.addLoad(kAt, kA, kSegment, 0);
-    asm_.addLoad(kBt, kB, kSegment, 8);
-    asm_.loadScalar(kOuter, kSegment, 16);
-    asm_.addImm(kSegment, kSegment, 24);
-    asm_.loop(kOuter);
-    step();
-    asm_.addImm(kAt, kAt, p_.aStep);
-    asm_.addImm(kBt, kBt, p_.bStep);
-    asm_.endLoop();
-    asm_.endLoop();
+    forEachIteration(asm_, {kA, kB, kSegment, kAt, kBt, kOuter, kSegments}, [&] { step(); });
     asm_.comment("results");
     eachSum([&](int tile, std::int64_t at) { asm_.tileStore(tile, kPitchC, kC, at); });
     advance(kA, ArgSlot::kARepeat);
@@ -101,6 +92,8 @@ class Lowering {
         asm_.tileDot(p_.f16() ? VOp::kTileDotF16 : VOp::kTileDotBf16, sum(i, j), tileOfA(i), tileOfB(j));
       }
     }
+    asm_.addImm(kAt, kAt, p_.aStep);
+    asm_.addImm(kBt, kBt, p_.bStep);
   }
 
   void advance(int pointer, ArgSlot by) {

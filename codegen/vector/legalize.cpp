@@ -315,14 +315,6 @@ class Rewriter {
 
 }  // namespace
 
-namespace {
-
-bool multiplies(const HostIsa& isa, DType type) {
-  return isa.matrixUnit() != nullptr && isa.matrixUnit()->product(type) != nullptr;
-}
-
-}  // namespace
-
 bool isLegal(const VInstr& i, const HostIsa& isa) {
   switch (i.op) {
     case VOp::kLoadMaskVector:
@@ -346,8 +338,8 @@ bool isLegal(const VInstr& i, const HostIsa& isa) {
     case VOp::kTileZero:
     case VOp::kTileLoad:
     case VOp::kTileStore: return isa.matrixUnit() != nullptr;
-    case VOp::kTileDotBf16: return multiplies(isa, DType::kBf16);
-    case VOp::kTileDotF16: return multiplies(isa, DType::kF16);
+    case VOp::kTileDotBf16: return isa.matrixProduct(DType::kBf16) != nullptr;
+    case VOp::kTileDotF16: return isa.matrixProduct(DType::kF16) != nullptr;
     case VOp::kMaskRange: return isa.maskRegs > 0;
     case VOp::kFmaBroadcast: return isa.embeddedBroadcast && (i.mask < 0 || isa.maskedMemory);
     case VOp::kPermute2: return isa.permuteTwo;

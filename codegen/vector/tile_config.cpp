@@ -43,7 +43,7 @@ std::string brokenTileRules(const std::vector<std::int32_t>& words) {
   const Bytes bytes = bytesOf(words);
   std::string broken;
   const auto require = [&](bool holds, const std::string& field, int value, const std::string& rule) {
-    if (!holds) broken += field + " " + std::to_string(value) + " " + rule + "; ";
+    if (!holds) broken += (broken.empty() ? "" : "; ") + field + " " + std::to_string(value) + " " + rule;
   };
   require(bytes[0] == 1, "palette", bytes[0], "is not 1");
   require(bytes[1] == 0, "first row", bytes[1], "is not 0");

@@ -10,9 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "cubejit/matrix_unit.h"
+
 namespace cubejit {
 
-inline constexpr int kTileRegs = 8, kMostTileRows = 16, kMostTileRowBytes = 64;
+inline constexpr int kTileRegs = kAmxBf16.tiles, kMostTileRows = kAmxBf16.rows,
+                     kMostTileRowBytes = static_cast<int>(kAmxBf16.rowBytes);
 
 /// Rows, and bytes of each. Both 0: the tile is not configured.
 struct TileShape {
@@ -32,8 +35,8 @@ std::vector<std::int32_t> wordsOf(const TileConfig& config);
 /// What the words configure. Precondition: there are 16.
 TileConfig tileConfigOf(const std::vector<std::int32_t>& words);
 
-/// The rules that words break, those for which the instruction faults and that every configured row is of whole words; empty: none. Every
-/// rule ends with "; ".
+/// The rules that words break, those for which the instruction faults and that every configured row is of whole words; with "; " between
+/// them; empty: none.
 std::string brokenTileRules(const std::vector<std::int32_t>& words);
 
 }  // namespace cubejit

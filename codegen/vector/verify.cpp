@@ -182,8 +182,7 @@ class LoopWalk {
     if (i.op == VOp::kTileRelease || i.imm < 0 || i.imm >= static_cast<std::int64_t>(p_.constants.size())) return;
     const std::vector<std::int32_t>& words = p_.constants[static_cast<std::size_t>(i.imm)];
     if (p_.isa.vectorBits != 512) return fail("a constant must have 512 bits");
-    const std::string broken = brokenTileRules(words);
-    if (!broken.empty()) return fail(broken.substr(0, broken.size() - 2));
+    if (const std::string broken = brokenTileRules(words); !broken.empty()) return fail(broken);
     config_ = tileConfigOf(words);
     configured_ = at_;
   }

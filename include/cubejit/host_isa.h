@@ -10,7 +10,7 @@
 
 namespace cubejit {
 
-/// Of an architecture, each level here has what those before it have. kAvx512Amx: AVX512-BF16, AMX-TILE and AMX-BF16.
+/// Levels are in order within an architecture: each has all that those before it have. kAvx512Amx adds AMX-TILE and AMX-BF16 to AVX512-BF16.
 enum class IsaLevel : std::uint8_t { kAvx2, kAvx512, kAvx512Bf16, kAvx512Amx, kAvx512AmxFp16, kNeon, kSve256 };
 constexpr IsaLevel kAllIsaLevels[] = {IsaLevel::kAvx2,      IsaLevel::kAvx512,        IsaLevel::kAvx512Bf16,
                                       IsaLevel::kAvx512Amx, IsaLevel::kAvx512AmxFp16, IsaLevel::kNeon,
@@ -50,6 +50,10 @@ struct HostIsa {
   constexpr const MatrixUnit* matrixUnit() const {
     if (level == IsaLevel::kAvx512Amx) return &kAmxBf16;
     return level == IsaLevel::kAvx512AmxFp16 ? &kAmxFp16 : nullptr;
+  }
+  /// What the matrix unit multiplies operands of the type by; null if nothing does.
+  constexpr const MatrixProduct* matrixProduct(DType type) const {
+    return matrixUnit() == nullptr ? nullptr : matrixUnit()->product(type);
   }
   friend bool operator==(const HostIsa& a, const HostIsa& b) {
     return a.level == b.level && a.vectorBits == b.vectorBits && a.vectorRegs == b.vectorRegs &&

@@ -64,6 +64,10 @@ struct MatrixUnit {
   double loadCycles = 0, storeCycles = 0;  ///< of a tile register
   MatrixProducts products;                 ///< one a type
 
+  /// Whether its registers hold a block of so many tiles of sums along rows and columns, with a step's operands.
+  constexpr bool holds(std::int64_t rowTiles, std::int64_t columnTiles) const {
+    return rowTiles <= tiles && columnTiles <= tiles && rowTiles * columnTiles + rowTiles + columnTiles <= tiles;
+  }
   /// The product for a type; null if the unit lacks it. Asked for hf32 of any width, the unit's own.
   constexpr const MatrixProduct* product(DType type) const {
     for (const MatrixProduct& candidate : products) {

@@ -99,7 +99,7 @@ class Phrases {
   }
 
   const KernelStory& s_;
-  /// Of registers that hold operands and sums.
+  /// Registers with operands and sums are called by it and their number.
   const std::string letter_ =
       std::holds_alternative<TileProduct>(s_.program.kernels[static_cast<std::size_t>(s_.kernel)]) ? "t" : "v";
   std::array<std::string, 32> result_;

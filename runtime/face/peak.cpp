@@ -114,8 +114,8 @@ Result<double> measurePeak(IsaLevel level, int threads, int milliseconds, DType 
                         Stage::kRun);
   }
   const HostIsa isa = isaOf(level);
-  const MatrixProduct* product = isa.matrixUnit() == nullptr ? nullptr : isa.matrixUnit()->product(type);
-  if (product != nullptr) return rateOf(tileLoop(isa, *product), threads, milliseconds);
+  if (const MatrixProduct* product = isa.matrixProduct(type); product != nullptr)
+    return rateOf(tileLoop(isa, *product), threads, milliseconds);
   if (type != DType::kBf16 || !isa.bf16Dot) return rateOf(vectorLoop(isa, false), threads, milliseconds);
   // Which of the two multiplies bf16 faster depends on the core.
   CUBEJIT_TRY(fmas, rateOf(vectorLoop(isa, false), threads, (milliseconds + 1) / 2));

@@ -55,15 +55,16 @@ std::atomic<bool>& tilesAreImitated() {
 }
 
 Status checkRunnable(IsaLevel level) {
+  const bool tiles = isaOf(level).matrixUnit() != nullptr;
+  if (tiles && tilesAreImitated()) return Unit{};
   const std::vector<IsaLevel> runnable = runnableIsas();
-  if (tilesAreImitated() && isaOf(level).matrixUnit() != nullptr) return Unit{};
-  std::string missing = missingTiles(level);
-  const bool known = std::find(runnable.begin(), runnable.end(), level) != runnable.end();
-  if (known && isaOf(level).matrixUnit() != nullptr) {
+  const bool supported = std::find(runnable.begin(), runnable.end(), level) != runnable.end();
+  const auto permission = [] {
     static const std::string refused = askForTiles();
-    missing = refused;
-  }
-  if (known && missing.empty()) return Unit{};
+    return refused;
+  };
+  const std::string missing = !supported ? missingTiles(level) : tiles ? permission() : "";
+  if (supported && missing.empty()) return Unit{};
   return Error{ErrorCode::kUnsupported, Stage::kLoad,
                std::string("this CPU or operating system cannot run ") + toString(level) + " code" +
                    (missing.empty() ? "" : ": " + missing) + "; it can be planned and dumped, or interpreted"};

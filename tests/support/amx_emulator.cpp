@@ -55,7 +55,7 @@ const char* brokenConfig(const std::uint8_t* c) {
   return nullptr;
 }
 
-// Of an instruction: VEX with three bytes, map 0F38, 128 bits, W 0; one byte of ModRM, and what it asks for.
+// An instruction: a VEX prefix of three bytes (map 0F38, 128 bits, W = 0), the opcode, ModRM, and the address that ModRM asks for.
 struct Decoded {
   int pp = 0, opcode = 0, mod = 0, reg = 0, rm = 0, vvvv = 0, length = 0;
   bool sib = false;

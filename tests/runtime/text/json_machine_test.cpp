@@ -77,6 +77,8 @@ TEST(JsonMachine, WhatIsNoMachineIsRefused) {
   EXPECT_THAT(machineRefusal("{\"cubes\": 3, \"rates\": []}"),
               AllOf(HasSubstr("'cubes' = 3 must be a list"), HasSubstr("'rates' = [] must be an object")));
   EXPECT_THAT(machineRefusal("{\"cubes\": [3]}"), HasSubstr("'cubes' must list objects"));
+  EXPECT_THAT(machineRefusal("{\"cubes\": [{}, {}, {}, {}, {}, {}, {}, {}, {}]}"),
+              HasSubstr("'cubes' must list at most 8 types"));
 }
 
 TEST(JsonMachine, NamesAndFilesAreTold) {
