@@ -215,6 +215,15 @@ void addChannelBoxes(const DataView& g, const Machine& m, bool dotProducts, std:
   }
 }
 
+// Whole rows that `pixels` rows of tiles have room for, nearly equally many in each block.
+std::int64_t rowsOfTiles(const DataView& g, std::int64_t pixels) {
+  const std::int64_t along = g.phaseLength[2];
+  if (g.view.stride.h != 1 || g.view.stride.w != 1) return 1;
+  std::int64_t rows = 1;
+  while (rows < g.phaseLength[1] && flatPixels(g.view, rows + 1, along) <= pixels) ++rows;
+  return equalPiece(g.phaseLength[1], rows);
+}
+
 // Blocks of two by two tiles, or as many as there are.
 void addTilePlans(const Problem& problem, const Machine& m, std::vector<DirectDataPlan>& out) {
   if (m.isa.matrixUnit() == nullptr) return;
@@ -230,11 +239,13 @@ void addTilePlans(const Problem& problem, const Machine& m, std::vector<DirectDa
   for (const auto& [rows, columns] : kBlocks) {
     plan.registerVectors = std::min(columns, vectors);
     plan.registerW = equalPiece(pixels, rows * kTileRows);
+    plan.registerH = rowsOfTiles(g, rows * kTileRows);
     std::vector<DirectDataPlan> cached;
     for (const bool packA : {true, false}) {
       plan.packA = packA;
       addCacheBlocks(g, m, plan, cached);
-      if (!g.operand.directFor(true) || g.view.kernel.w > 1 || g.view.pad.w > 0) break;
+      addPrivateWeights(g, m, plan, out);
+      if (!g.operand.directFor(true) || g.view.kernel.w > 1 || g.view.pad.w > 0 || plan.registerH > 1) break;
     }
     for (DirectDataPlan& each : cached) {
       for (const IterateOrder order : {IterateOrder::kPixelsOuter, IterateOrder::kChannelsOuter}) {

@@ -11,6 +11,7 @@
 #include "algorithms/direct_data/sums.h"
 #include "algorithms/direct_data/tiles.h"
 #include "algorithms/kit/conv_view.h"
+#include "algorithms/kit/tile_cycles.h"
 
 namespace cubejit {
 namespace {
@@ -98,16 +99,11 @@ class DirectDataCosting {
     return passes_ * nBlocks_ * reduced_ * step * 1.01;
   }
 
-  // Products of tiles, or loads where those take longer; storing the sums, and configuring tiles at each call. A tile's next product
-  // waits for its last one (Intel's Optimization Reference Manual, chapter 20; configuring: some 200 cycles; not measured here).
   double productCycles() const {
-    constexpr double kConfigureCycles = 200, kLatencyCycles = 52;
-    const MatrixUnit& unit = *m_.isa.matrixUnit();
-    const double rows = static_cast<double>(rowTiles(plan_.registerW)),
-                 products = reduced_ / static_cast<double>(pairsOfProduct(static_cast<std::int64_t>(reduced_)));
-    const double step = std::max({rows * meanVectors_ * m_.isa.matrixProduct(operand().dtype)->cycles,
-                                  (rows + meanVectors_) * unit.loadCycles, kLatencyCycles});
-    return passes_ * nBlocks_ * products * step + calls_ * (rows * meanVectors_ * unit.storeCycles + kConfigureCycles);
+    const double products = reduced_ / static_cast<double>(pairsOfProduct(static_cast<std::int64_t>(reduced_)));
+    const std::int64_t tilesOfBlock = rowTiles(flatPixels(v_, plan_.registerH, plan_.registerW));
+    return matrixUnitCycles(m_.isa, operand().dtype, {static_cast<double>(tilesOfBlock), meanVectors_},
+                            passes_ * nBlocks_ * products, calls_);
   }
 
   // Lines of dY come from beyond L1, one stream a row: what the core cannot hide of them. Lines of weights are one long stream.

@@ -94,12 +94,17 @@ void tileRules(const Problem& p, const DirectDataPlan& plan, const ConvView& v, 
   rules.require(
       plan.vectorize == DataVectors::kOutputChannels && plan.dotProducts && plan.bufferC && plan.packsWeights(),
       "matrix_unit needs vectorize = output_channels, dot_products, buffer_c and packed weights");
-  rules.require(plan.registerD == 1 && plan.registerH == 1,
-                "register_d and register_h must be 1: rows of tiles are pixels along W");
-  const std::int64_t tiles = rowTiles(plan.registerW);
+  rules.require(plan.registerD == 1, "register_d must be 1: rows of tiles are pixels of a plane");
+  rules.require(
+      plan.registerH == 1 || (plan.packA && v.stride.h == 1 && v.stride.w == 1 && plan.registerW >= result.extent.w),
+      [&] {
+        return "register_h must be 1: tiles have pixels of several rows only of whole ones, of " +
+               std::to_string(result.extent.w) + " pixels, without strides, and with pack_a";
+      });
+  const std::int64_t tiles = rowTiles(flatPixels(v, plan.registerH, plan.registerW));
   rules.require(kAmxBf16.holds(tiles, plan.registerVectors), [&] {
-    return "a register block of " + std::to_string(plan.registerW) + " pixels x " +
-           std::to_string(plan.registerVectors) + " vectors takes more than 8 tiles with its operands";
+    return "a register block of " + std::to_string(plan.registerH) + " x " + std::to_string(plan.registerW) +
+           " pixels x " + std::to_string(plan.registerVectors) + " vectors takes more than 8 tiles with its operands";
   });
   const std::int64_t pairs = operand.words(true);
   rules.require(pairsOfProduct(pairs) > 0, [&] {

@@ -30,22 +30,31 @@ inline std::int64_t pairsOfProduct(std::int64_t pairs) {
 /// Tiles along the pixels of a block of so many.
 inline std::int64_t rowTiles(std::int64_t pixels) { return ceilDiv(pixels, kTileRows); }
 
-/// Columns of zeros at both ends of the panel's rows, with which every tap reaches all pixels: rows of a tile are read whole.
-struct ZeroColumns {
+/// Pixels of a block of `rows` whole rows of `columns`, or of a piece of one, with the zeros between them. Precondition of several: strides of one.
+inline std::int64_t flatPixels(const ConvView& v, std::int64_t rows, std::int64_t columns) {
+  const std::int64_t reach = (v.kernel.w - 1) * v.dilation.w, first = v.bigIsX ? v.pad.w - reach : -v.pad.w,
+                     operands = v.bigIsX ? v.small.extent.w : v.big.extent.w,
+                     row = std::max(operands, first + columns + reach) - std::min<std::int64_t>(0, first);
+  return columns + (rows - 1) * row;
+}
+
+/// Zeros at both ends of an axis of dy's panel, with which every tap reaches all pixels of a tile: columns of rows, and rows where a tile has
+/// pixels of several.
+struct ZeroEnds {
   std::int64_t before = 0, behind = 0;
   std::int64_t all() const { return before + behind; }
 };
 
-/// Extends the operand of the relation along W by what taps reach beyond it.
-inline ZeroColumns padWithZeros(AxisRelation& r) {
+/// Extends the operand of the relation by what taps reach beyond it.
+inline ZeroEnds padWithZeros(AxisRelation& r) {
   const std::int64_t reach = (r.kernel - 1) * r.dilation;
   const std::int64_t first = r.gather ? ceilDiv(r.pad - reach, r.stride) : -r.pad,
                      last = r.gather ? residue_classes_detail::floorDiv(r.results - 1 + r.pad, r.stride)
                                      : (r.results - 1) * r.stride + reach - r.pad;
-  const ZeroColumns columns{std::max<std::int64_t>(0, -first), std::max<std::int64_t>(0, last - r.operands + 1)};
-  r.operands += columns.all();
-  r.pad += r.gather ? columns.before * r.stride : -columns.before;
-  return columns;
+  const ZeroEnds zeros{std::max<std::int64_t>(0, -first), std::max<std::int64_t>(0, last - r.operands + 1)};
+  r.operands += zeros.all();
+  r.pad += r.gather ? zeros.before * r.stride : -zeros.before;
+  return zeros;
 }
 
 /// Where the pixels of a problem on one axis lie: on H, which cache blocks cut. Tiles need them along W; those of layers with one tap are cut into

@@ -8,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "algorithms/direct_weights/flat_rows.h"
 #include "algorithms/direct_weights/rates.h"
 #include "algorithms/direct_weights/shape.h"
 #include "algorithms/direct_weights/weight_view.h"
@@ -69,6 +70,20 @@ std::vector<Tile> tilesOf(const ConvView& v, const Machine& m, bool operandsTran
     }
   }
   if (tiles.empty()) tiles.push_back(Tile{1, 1, 1});
+  return tiles;
+}
+
+// Two by two tiles of a matrix unit, or as many as there are.
+std::vector<Tile> matrixTiles(const ConvView& v) {
+  if (v.big.plain() && v.stride.w > 1) return {};
+  std::vector<Tile> tiles;
+  constexpr std::array<std::array<std::int64_t, 2>, 4> kBlocks{{{2, 2}, {1, 3}, {3, 1}, {1, 1}}};
+  for (const auto& [rows, vectors] : kBlocks) {
+    const Tile tile{equalPiece(v.big.channels, rows * kAmxBf16.rows), 1,
+                    std::min(vectors, divUp(v.small.channels, kAmxBf16.rowBytes / 4))};
+    const auto same = [&](const Tile& t) { return t.rows == tile.rows && t.vectors == tile.vectors; };
+    if (std::none_of(tiles.begin(), tiles.end(), same)) tiles.push_back(tile);
+  }
   return tiles;
 }
 
@@ -231,24 +246,36 @@ void addFirstUse(const WeightView& view, const Machine& m, DirectWeightsPlan pla
   out.push_back(plan);
 }
 
-void addCandidates(const Problem& problem, const Machine& m, bool dots, std::vector<DirectWeightsPlan>& out) {
-  const WeightView view = weightView(problem, dots);
+// What multiplies pixels: vectors, of pairs or not, or a matrix unit.
+enum class Multiplier : std::uint8_t { kVectors, kPairs, kMatrixUnit };
+
+std::vector<Tile> tilesFor(const ConvView& v, const Machine& m, WeightVectors role, Multiplier by) {
+  if (by == Multiplier::kMatrixUnit) return role == WeightVectors::kTransposed ? matrixTiles(v) : std::vector<Tile>{};
+  const bool dots = by == Multiplier::kPairs;
+  return role == WeightVectors::kKernelWidth ? kernelWidthTiles(v, m, dots)
+                                             : tilesOf(v, m, role == WeightVectors::kTransposed, dots);
+}
+
+void addCandidates(const Problem& problem, const Machine& m, Multiplier by, std::vector<DirectWeightsPlan>& out) {
+  const bool dots = by != Multiplier::kVectors, tiles = by == Multiplier::kMatrixUnit;
+  const WeightView view = weightView(problem, dots, tiles);
   const ConvView& v = view.words;
   for (const WeightVectors role : {WeightVectors::kChannels, WeightVectors::kTransposed, WeightVectors::kKernelWidth}) {
     const bool operandsTransposed = role == WeightVectors::kTransposed;
     const TensorView &lane = operandsTransposed ? v.small : v.big, &row = operandsTransposed ? v.big : v.small;
-    for (const Tile& tile :
-         role == WeightVectors::kKernelWidth ? kernelWidthTiles(v, m, dots) : tilesOf(v, m, operandsTransposed, dots)) {
+    for (const Tile& tile : tilesFor(v, m, role, by)) {
       DirectWeightsPlan plan;
       plan.vectorize = role;
       plan.registerRows = tile.rows;
       plan.registerTaps = tile.taps;
       plan.registerVectors = tile.vectors;
-      plan.unroll = std::clamp<std::int64_t>(200 / (tile.rows * tile.taps * tile.vectors), 4, 16);
+      if (!tiles) plan.unroll = std::clamp<std::int64_t>(200 / (tile.rows * tile.taps * tile.vectors), 4, 16);
       const Blocks blocks{divUp(row.channels, tile.rows),
                           role == WeightVectors::kKernelWidth ? 1 : divUp(lane.channels, tile.vectors * m.isa.lanes())};
       plan.dotProducts = dots;
-      for (const auto& [stageLanes, stageRows] : stagings(v, m, role, tile, dots)) {
+      plan.matrixUnit = tiles;
+      for (const auto& [stageLanes, stageRows] :
+           tiles ? std::vector<std::pair<bool, bool>>{{true, true}} : stagings(v, m, role, tile, dots)) {
         plan.packB = stageLanes ? PackVectors::kBlock : PackVectors::kNone;
         plan.packA = stageRows;
         plan.reduction.h = 0;
@@ -260,7 +287,10 @@ void addCandidates(const Problem& problem, const Machine& m, bool dots, std::vec
           if (plan.reduction.h == last.reduction.h && plan.reduction.d == last.reduction.d &&
               plan.reduction.n == last.reduction.n)
             continue;
-          const std::int64_t least = ReductionPartition(view.asked, plan.reduction).sums().leastParts();
+          const PartialSums sums =
+              tiles ? flatSums(view.asked, plan.reduction) : ReductionPartition(view.asked, plan.reduction).sums();
+          if (tiles && sums.chainsOfBlock() > 1) break;
+          const std::int64_t least = sums.leastParts();
           addFirstUse(view, m, plan, blocks, out);
           for (const IterateOrder order : {IterateOrder::kPixelsOuter, IterateOrder::kChannelsOuter}) {
             plan.order = order;
@@ -301,7 +331,11 @@ void addCandidates(const Problem& problem, const Machine& m, bool dots, std::vec
 
 std::vector<DirectWeightsPlan> directWeightsCandidates(const Problem& problem, const Machine& m) {
   std::vector<DirectWeightsPlan> out;
-  for (const bool dots : dotChoices(problem, Pass::kDw, m)) addCandidates(problem, m, dots, out);
+  for (const bool dots : dotChoices(problem, Pass::kDw, m))
+    addCandidates(problem, m, dots ? Multiplier::kPairs : Multiplier::kVectors, out);
+  const DType type = formatOf(problem, TensorId::kX).dtype;
+  if (m.isa.matrixProduct(type) != nullptr && dotApplies(problem, Pass::kDw, type))
+    addCandidates(problem, m, Multiplier::kMatrixUnit, out);
   return out;
 }
 

@@ -43,16 +43,17 @@ class DirectWeightsCosting {
 
   // Visits: a call, its sums and its segments.
   double callCycles() const {
-    const double edgeRuns = s_.v.kernel.w > 1
+    const double edgeRuns = s_.v.kernel.w > 1 && !s_.plan.matrixUnit
                                 ? 1.0 + 2.0 * std::min(2.0, static_cast<double>(s_.v.pad.w) /
                                                                 std::max(1.0, static_cast<double>(s_.v.stride.w)))
                                 : 1.0;
-    const bool unrolledRows =
-        !s_.v.oneAxis &&
-        s_.columns + 1 - edgeRuns <= static_cast<double>(unrolledColumns(static_cast<std::int64_t>(s_.accs)));
+    const bool rowsTogether =
+        s_.plan.matrixUnit ||
+        (!s_.v.oneAxis &&
+         s_.columns + 1 - edgeRuns <= static_cast<double>(unrolledColumns(static_cast<std::int64_t>(s_.accs))));
     const double segments =
         static_cast<double>(s_.plan.reduction.d * s_.reduced.reduction.n) *
-        (unrolledRows ? edgeRuns : s_.blockRows * (1.0 + (edgeRuns - 1.0) / std::max(1.0, s_.blockRows)));
+        (rowsTogether ? edgeRuns : s_.blockRows * (1.0 + (edgeRuns - 1.0) / std::max(1.0, s_.blockRows)));
     // With rows innermost a kernel goes from one block of them to the next by itself; where sums are stored once, that is all.
     const double entry = s_.storedOnce && s_.lanesOutside ? kRepeatCycles : kCallCycles;
     // Sums that one pass completes are stored to L1 and leave it at once.
@@ -130,7 +131,10 @@ class DirectWeightsCosting {
     // Nothing is computed meanwhile: tensors come at the pace of memory, and prefetchers begin anew with each reduction block.
     const double pace = 16.0 * static_cast<double>(byteSize(t.dtype)) / bytesPerCycle(s_.m, tensorBytes(), true);
     const PixelPairs pairs = s_.view.pairs;
-    const double each = panelCycles(t, s_.m) / static_cast<double>(imagesOfWord(pairs) * wordSpacing(s_.v, pairs, big));
+    const std::int64_t spacing = s_.plan.matrixUnit ? 2 : wordSpacing(s_.v, pairs, big);
+    const bool turned = s_.plan.matrixUnit && big;  // plain tensors are copied there, and others transposed
+    const double each = (turned ? turnedPanelCycles(t, s_.m) : panelCycles(t, s_.m)) /
+                        static_cast<double>(imagesOfWord(pairs) * spacing);
     const ConvView& asked = s_.view.asked;
     const double read =
         static_cast<double>(t.extent.volume()) / static_cast<double>((big ? asked.big : asked.small).extent.volume());

@@ -49,6 +49,7 @@ struct DirectWeightsPlan {
   ReductionBlock reduction;
   bool prefetchResults = true;  ///< of sums that are stored into dw itself
   bool dotProducts = false;     ///< pairs of bf16 pixels are multiplied by dot products
+  bool matrixUnit = false;      ///< pairs of 16-bit pixels are multiplied in tiles
   bool packsVectors() const { return packB == PackVectors::kBlock; }
   bool packsOnFirstUse() const { return packB == PackVectors::kFirstUse; }
 
@@ -76,6 +77,7 @@ struct DirectWeightsPlan {
     v("reduction_h", p.reduction.h);
     v("prefetch_results", p.prefetchResults);
     v("dot_products", p.dotProducts);
+    v("matrix_unit", p.matrixUnit);
   }
 };
 

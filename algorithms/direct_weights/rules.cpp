@@ -5,6 +5,7 @@
 
 #include "algorithms/direct_weights/direct_stores.h"
 #include "algorithms/direct_weights/direct_weights.h"
+#include "algorithms/direct_weights/flat_rows.h"
 #include "algorithms/direct_weights/pixel_pairs.h"
 #include "algorithms/kit/conv_view.h"
 #include "algorithms/kit/dot_products.h"
@@ -54,11 +55,40 @@ void registerRules(const ConvView& v, const DirectWeightsPlan& plan, const Machi
   }
 }
 
+// Sums in the tiles of a matrix unit.
+void matrixUnitRules(const Problem& p, const DirectWeightsPlan& plan, const Machine& m, Rules& rules) {
+  const ConvView v = makeConvView(p, Pass::kDw);
+  rules.require(m.isa.matrixProduct(v.big.dtype) != nullptr && dotApplies(p, Pass::kDw, v.big.dtype), [&] {
+    return std::string("matrix_unit must be false: ") + toString(m.isa.level) + " multiplies no pairs of " +
+           toString(v.big.dtype) + " in tiles, or the other operand is of another type";
+  });
+  rules.require(plan.vectorize == WeightVectors::kTransposed && plan.dotProducts && plan.packA && plan.packsVectors(),
+                "matrix_unit needs vectorize = transposed, dot_products, pack_a and pack_b = block");
+  rules.require(plan.registerTaps == 1 && plan.unroll == DirectWeightsPlan().unroll,
+                "register_taps must be 1 and unroll 4: matrix_unit has steps of its own");
+  rules.require(kAmxBf16.holds(ceilDiv(plan.registerRows, kAmxBf16.rows), plan.registerVectors), [&] {
+    return "a register block of " + std::to_string(plan.registerRows) + " rows x " +
+           std::to_string(plan.registerVectors) + " vectors takes more than 8 tiles with its operands";
+  });
+  rules.require(!v.big.plain() || v.stride.w == 1, [&] {
+    return "matrix_unit must be false: columns of " + std::string(v.bigIsX ? "x" : "dy") + ", which is plain, lie " +
+           std::to_string(v.stride.w) + " apart";
+  });
+  const std::int64_t products = flatSums(v, plan.reduction).steps;
+  rules.require(products <= kLongestChain, [&] {
+    return "a reduction block has " + std::to_string(products) + " products of tiles, more than " +
+           std::to_string(kLongestChain) + " in a row: lower reduction_n, reduction_d or reduction_h";
+  });
+}
+
 void shapeRules(const Problem& p, const DirectWeightsPlan& plan, const Machine& m, Rules& rules) {
   const ConvView v = makeConvView(p, Pass::kDw);
   const bool operandsTransposed = plan.vectorize == WeightVectors::kTransposed;
   const TensorView &lane = operandsTransposed ? v.small : v.big, &row = operandsTransposed ? v.big : v.small;
-  registerRules(v, plan, m, lane.channels, rules);
+  if (plan.matrixUnit)
+    matrixUnitRules(p, plan, m, rules);
+  else
+    registerRules(v, plan, m, lane.channels, rules);
   rules.require(!plan.packsOnFirstUse() || (v.taps() == 1 && plan.order == IterateOrder::kPixelsOuter),
                 "pack_b = first_use needs one tap and order = pixels_outer: each block of vectors is copied once");
   const std::int64_t width = plan.registerVectors * m.isa.lanes();
@@ -92,13 +122,15 @@ void prefetchRules(const Problem& p, const DirectWeightsPlan& plan, const Machin
 }  // namespace
 
 void directWeightsRules(const Problem& core, const DirectWeightsPlan& plan, const Machine& machine, Rules& rules) {
-  requireDotProducts(rules, core, Pass::kDw, machine, plan.dotProducts, true);
+  requireDotProducts(rules, core, Pass::kDw, machine, plan.dotProducts && !plan.matrixUnit, true);
   prefetchRules(core, plan, machine, rules);
   rules.require(!plan.packsOnFirstUse() || plan.vectorize != WeightVectors::kKernelWidth,
                 "pack_b must not be first_use: only vectorize = channels or transposed has it");
   shapeRules(core, plan, machine, rules);
   requireReductionBlocks(rules, core, plan.reduction);
-  const PartialSums sums = ReductionPartition(makeConvView(core, Pass::kDw), plan.reduction).sums();
+  const ConvView view = makeConvView(core, Pass::kDw);
+  const PartialSums sums =
+      plan.matrixUnit ? flatSums(view, plan.reduction) : ReductionPartition(view, plan.reduction).sums();
   requireShortSums(rules, sums, plan.reductionParts);
   rules.require(!plan.packsOnFirstUse() || sums.chainsOfBlock() == 1, [&] {
     return "pack_b must not be first_use: its reduction blocks have at most " + std::to_string(kLongestChain) +

@@ -55,7 +55,7 @@ double WeightShape::copied(int axis, std::int64_t length) const {
 WeightShape::WeightShape(const Problem& problem, const DirectWeightsPlan& p, const Machine& machine)
     : plan(p),
       m(machine),
-      view(weightView(problem, p.dotProducts)),
+      view(weightView(problem, p.dotProducts, p.matrixUnit)),
       reduced(inWords(view, p)),
       operandsTransposed(p.vectorize == WeightVectors::kTransposed),
       columnPairs(view.pairs == PixelPairs::kColumns),
@@ -86,7 +86,7 @@ WeightShape::WeightShape(const Problem& problem, const DirectWeightsPlan& p, con
   tiles = laneBlocks * rowBlocks * tapBlocks;
   // Rows that do not divide a line's sixteen straddle two of them. With one tap along W the next block of rows finds the rest of a
   // line in L1.
-  straddles = v.kernel.w > 1 && 16 % plan.registerRows != 0 && rowBlocks > 1;
+  straddles = !plan.matrixUnit && v.kernel.w > 1 && 16 % plan.registerRows != 0 && rowBlocks > 1;
   linesOfRows = straddles ? 1.0 + (meanRows - 1.0) / 16.0 : std::max(1.0, meanRows / 16.0);
   laneInBlocks = !laneInPanel && l.c0 > 0;
   lanesOutside = plan.order == IterateOrder::kPixelsOuter;

@@ -7,9 +7,11 @@
 #include <cmath>
 #include <vector>
 
+#include "algorithms/direct_weights/flat_rows.h"
 #include "algorithms/direct_weights/rates.h"
 #include "algorithms/direct_weights/sums_in_flight.h"
 #include "algorithms/kit/column_runs.h"
+#include "algorithms/kit/tile_cycles.h"
 
 namespace cubejit {
 namespace {
@@ -121,9 +123,18 @@ double lateColumnCycles(const WeightShape& s) {
   return s.pixelSteps * s.tiles * lines * (s.operandsTransposed ? 1.0 : s.meanTaps) * s.m.rates.lateColumns;
 }
 
+// Taps begin at any column: rows of A straddle lines but for every 32nd.
+double productCycles(const WeightShape& s) {
+  const double tilesOfRows = std::ceil(s.meanRows / static_cast<double>(kAmxBf16.rows));
+  const double products = static_cast<double>(flatSums(s.v, s.plan.reduction).steps);
+  return matrixUnitCycles(s.m.isa, s.v.big.dtype, {tilesOfRows, s.meanVectors, s.v.taps() > 1 ? 2.0 : 1.0},
+                          s.calls * products, s.calls);
+}
+
 }  // namespace
 
 double tileCycles(const WeightShape& s) {
+  if (s.plan.matrixUnit) return productCycles(s);
   const double cycles = computeCycles(s) + crowdedCycles(s);
   if (s.v.kernel.w == 1) return cycles + lateCycles(s);
   return cycles * (s.lanesOutside ? 1.0 : kStreamedLanes) + lateColumnCycles(s);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides what a weight gradient with lanes of channels is planned, costed and lowered over: the rows it reads, and words of pairs
-// where it has dot products. Leaves reduction blocks and tiles to the plan.
+// where it has dot products or tiles. Leaves reduction blocks and tiles to the plan.
 #pragma once
 
 #include "algorithms/direct_weights/condensed_view.h"
@@ -20,9 +20,9 @@ struct WeightView {
   }
 };
 
-inline WeightView weightView(const Problem& problem, bool dotProducts) {
+inline WeightView weightView(const Problem& problem, bool dotProducts, bool matrixUnit = false) {
   WeightView view{makeConvView(problem, Pass::kDw), PixelPairs::kNone, {}};
-  view.pairs = pixelPairs(view.asked, dotProducts);
+  view.pairs = matrixUnit ? PixelPairs::kColumns : pixelPairs(view.asked, dotProducts);
   view.words = wordView(condensed(view.asked), view.pairs);
   return view;
 }

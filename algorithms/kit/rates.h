@@ -92,6 +92,10 @@ inline bool shortPixels(const TensorView& t, std::int64_t channels) {
 inline double panelCycles(const TensorView& t, const Machine& m) {
   return t.plain() ? m.rates.transposeCycles : m.rates.copyCycles;
 }
+/// The same of a panel of planes.
+inline double turnedPanelCycles(const TensorView& t, const Machine& m) {
+  return t.plain() ? m.rates.copyCycles : m.rates.transposeCycles;
+}
 
 /// How much longer moves to plain planes take that share sets of L1 (Zen 5: 64 channels of 32x32 and 64x64, 1.45; of 36x36 and 60x60, 1).
 inline double crowdedPlanes(const TensorView& t) { return t.plain() && t.cStride % 4096 == 0 ? 1.45 : 1.0; }

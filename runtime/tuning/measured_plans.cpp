@@ -55,11 +55,10 @@ MeasuredPlan inCycles(const TimeParts& parts, double gigahertz) {
 
 }  // namespace
 
-double vectorsPerCycle(const Machine& m) {
-  return m.rates.fmaPerCycle * (m.isa.lanes() < 16 ? m.rates.halfVectors : 1.0);
+double flopsPerCycle(const Machine& m) {
+  const double vectors = m.rates.fmaPerCycle * (m.isa.lanes() < 16 ? m.rates.halfVectors : 1.0);
+  return 2.0 * m.isa.lanes() * vectors * m.cores;
 }
-
-double flopsPerCycle(const Machine& m) { return 2.0 * m.isa.lanes() * vectorsPerCycle(m) * m.cores; }
 
 std::optional<std::size_t> MeasuredPlans::fastest() const {
   std::optional<std::size_t> best;

@@ -30,8 +30,6 @@ struct MeasuredPlans {
   double regret() const;
 };
 
-/// Vectors of multiply-adds that a core does in a cycle.
-double vectorsPerCycle(const Machine& machine);
 /// Operations of f32 multiply-adds, two each, that all cores do in a cycle.
 double flopsPerCycle(const Machine& machine);
 

@@ -289,10 +289,9 @@ int plan(const RequestFlags& flags, bool explained, const std::string& typed) {
                  planned->sourceNote);
       fmt::print("  gemm view  M {} K {} N {} a task\n", planned->singleShape.m, planned->singleShape.k,
                  planned->singleShape.n);
-      const double slots = 100.0 * flops / 2 / session.machine().isa.lanes() / vectorsPerCycle(session.machine()) /
-                           session.machine().cores / std::max(1.0, planned->predictedCycles);
+      const double share = 100.0 * flops / flopsPerCycle(session.machine()) / std::max(1.0, planned->predictedCycles);
       fmt::print("  predicted  {:.0f} cycles a core, bound by {}{}\n", planned->predictedCycles, planned->bound,
-                 pass == Pass::kDb ? "" : fmt::format("; {:.1f} FMA slots in 100 used", slots));
+                 pass == Pass::kDb ? "" : fmt::format("; {:.1f} % of the peak of f32 multiply-adds", share));
       if (!planned->copies.empty()) fmt::print("  copies     {}\n", textOf(planned->copies));
       fmt::print("  workspace  {} bytes\n", planned->workspaceBytes);
       if (explained) explain(*planned, took);

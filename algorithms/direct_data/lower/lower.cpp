@@ -45,8 +45,10 @@ class DirectDataLowering {
     const std::array<std::int64_t, 3> cache{plan.cache.d, plan.cache.h, 0};  // W is never cut
     std::array<AxisRelation, 3> relation = g_.relation;
     if (plan.matrixUnit) columns_ = padWithZeros(relation[2]);
+    if (plan.matrixUnit && plan.registerH > 1) rows_ = padWithZeros(relation[1]);
     for (std::size_t axis = 0; axis < 3; ++axis)
       axes_[axis] = makeBlockedAxis(relation[axis], block_[axis], cache[axis]);
+    if (rows_.all() > 0) tellZerosApart(axes_[1], rows_, g_.operand.extent.h);
     inputVectors_ = plan.vectorize == DataVectors::kInputChannels;
     broadcastTaps_ = inputVectors_ ? 1 : plan.broadcastTaps;
     vectors_ = inputVectors_ ? g_.result.channels : plan.registerVectors;
@@ -89,9 +91,8 @@ class DirectDataLowering {
     dx_.addStream(b_, "c");
     dy_.addTensorStream(b_, "dy");
     dy_.addPanelStream(b_, "panel");
-    if (columns_.before > 0)
-      b_.phase().streams[static_cast<std::size_t>(dy_.panel)].offset = columns_.before * dy_.pitch.w;
-    const int columns = columns_.all() > 0 ? b_.addStream("columns", dy_.panelBuffer) : -1;
+    const bool tilePanel = plan_.matrixUnit && plan_.packA;
+    if (tilePanel) placeStreams(b_, tilePanelOf({}));
     dx_.addTensorStream(b_, "dx");
     dx_.addPanelStream(b_);
     const int weights = plan_.packsPerTask() ? b_.addStream("w", weightBuffer_) : w;
@@ -153,11 +154,10 @@ class DirectDataLowering {
       blockBody.push_back(
           callNode(Call{"zero", dx_.stream, -1, dx_.stream, {}, {Variant{b_.addKernel(zero), -1, false}}}));
     }
-    if (columns_.all() > 0) {
-      const std::int64_t rows = axes_[0].panelOperands * axes_[1].panelOperands;
-      for (Node& node : zeroColumns(b_, dy_, columns_, rows, columns, lanes_)) blockBody.push_back(std::move(node));
-    }
-    if (plan_.packA) blockBody.push_back(packNode(b_, panels(cacheAxis)));
+    if (tilePanel)
+      for (Node& node : loadTiles(b_, tilePanelOf(cacheAxis))) blockBody.push_back(std::move(node));
+    else if (plan_.packA)
+      blockBody.push_back(packNode(b_, panels(cacheAxis)));
     for (Node& node : nest(loops, std::move(calls))) blockBody.push_back(std::move(node));
     if (inputVectors_)
       blockBody.push_back(sumNode(b_, panels(cacheAxis), epilogue_));
@@ -184,17 +184,22 @@ class DirectDataLowering {
       p.w = inputVectors_ || reduced_ * 4 >= 64 ? panelPitch(reduced_ * 4) : reduced_ * 4;  // scalars need no lines
       p.h = p.w * (g_.operand.extent.w + columns_.all());                                   // whole rows of W
       p.d = p.h * axes_[1].panelOperands;
-      dy_.pack(b_, "panel_dy", p, p.d * axes_[0].panelOperands);
+      dy_.pack(b_, "panel_dy", p, p.d * axes_[0].panelOperands + columns_.all() * p.w);
     }
     if (plan_.bufferC) {
       Pitches p;
       p.c.each = 4;
       p.w = inputVectors_ ? vectors_ * lanes_ * 4 : panelPitch((plan_.packsPerTask() ? 1 : nBlocks_) * width_ * 4);
-      p.h = p.w * g_.result.extent.w;
+      // Tiles of several rows have the zeros between them, too.
+      p.h = p.w * (plan_.matrixUnit && plan_.registerH > 1 ? g_.operand.extent.w + columns_.all() : g_.result.extent.w);
       p.d = p.h * axes_[1].panelResults;
       panelCBytes_ = p.d * axes_[0].panelResults;
       dx_.pack(b_, "panel_dx", p, panelCBytes_);
     }
+  }
+
+  TilePanel tilePanelOf(const std::array<int, 2>& cacheAxis) const {
+    return TilePanel{dy_, axes_, rows_, columns_, cacheAxis, lanes_};
   }
 
   DataPanels panels(const std::array<int, 2>& cacheAxis) const {
@@ -339,8 +344,9 @@ class DirectDataLowering {
       SegmentList products(1);
       for (const TapGroup& g : groupsOf(p))
         products.front().push_back({g.aOffset, g.bOffset, reduced_ / pairsOfProduct(reduced_)});
-      v.kernel = b_.addKernel(productOf({lens.w, width, width_, reduced_, axes_[2].operandStep * dy_.pitch.w,
-                                         axes_[2].resultStep * dx_.pitch.w, g_.operand.dtype}));
+      v.kernel = b_.addKernel(
+          productOf({flatPixels(g_.view, lens.h, lens.w), width, width_, reduced_, axes_[2].operandStep * dy_.pitch.w,
+                     axes_[2].resultStep * dx_.pitch.w, g_.operand.dtype}));
       v.list = b_.addList(std::move(products));
       return v;
     }
@@ -471,7 +477,7 @@ class DirectDataLowering {
   const DataGradient g_;
   std::array<std::int64_t, 3> block_{};
   std::array<BlockedAxis, 3> axes_;
-  ZeroColumns columns_;
+  ZeroEnds rows_, columns_;         ///< of dy's panel
   std::int64_t broadcastTaps_ = 1;  ///< along W that share scalars
   ReductionSteps steps_;
   std::int64_t vectors_ = 1, width_ = 16, nBlocks_ = 1, reduced_ = 1;

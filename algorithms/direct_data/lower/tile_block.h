@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the kernel of a register block in tiles, and the moves that put columns of zeros beside the rows of its panel. Leaves where panels lie
-// to lower.cpp.
+// Decides the kernel of a register block in tiles, and how dy comes into its panel. Leaves where panels lie to lower.cpp.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
 #include "algorithms/direct_data/tiles.h"
+#include "algorithms/kit/lower/blocked_axis.h"
 #include "algorithms/kit/lower/builder.h"
 #include "algorithms/kit/lower/operand.h"
 
 namespace cubejit {
 
-/// A block of pixels by `width` channels of dx: pixels lie `aPitch` bytes apart in dy and `cPitch` in the panel of dx; packed weights have
+/// A block of pixels, or of zeros between them, by `width` channels of dx: pixels lie `aPitch` bytes apart in dy and `cPitch` in the panel of dx; packed weights have
 /// rows of `packedWidth` channels.
 struct TileBlock {
   std::int64_t pixels = 1, width = 16, packedWidth = 16;
@@ -23,8 +24,23 @@ struct TileBlock {
 };
 TileProduct productOf(const TileBlock& block);
 
-/// Calls that zero the columns in all `rows` of the operand's panel, at whose begin `stream` stands.
-std::vector<Node> zeroColumns(ProgramBuilder& b, const Operand& operand, const ZeroColumns& columns, std::int64_t rows,
-                              int stream, int lanes);
+/// dy's panel of a cache block: rows of pixels with zeros between them and at their ends.
+struct TilePanel {
+  const Operand& operand;
+  const std::array<BlockedAxis, 3>& axes;
+  ZeroEnds rows, columns;
+  std::array<int, 2> cacheAxis{};  ///< of D and H
+  int lanes = 16;
+  /// Bytes that the panel has more than its rows, and that it begins behind its buffer: zeros beside a row are those of its neighbour, too.
+  std::int64_t margin() const { return columns.all() * operand.pitch.w; }
+  std::int64_t begin() const { return columns.behind * operand.pitch.w; }
+};
+/// The streams of the panel and of the tensor start where loadTiles() has them.
+void placeStreams(ProgramBuilder& b, const TilePanel& panel);
+/// Moves dy's rows into it, and zeros.
+std::vector<Node> loadTiles(ProgramBuilder& b, const TilePanel& panel);
+
+/// Cache blocks of an axis with other zeros at their ends are of other classes.
+void tellZerosApart(BlockedAxis& axis, const ZeroEnds& zeros, std::int64_t positions);
 
 }  // namespace cubejit

@@ -10,12 +10,14 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "algorithms/direct_weights/direct_stores.h"
 #include "algorithms/direct_weights/direct_weights.h"
 #include "algorithms/direct_weights/lower/accumulator_sets.h"
 #include "algorithms/direct_weights/lower/column_patterns.h"
+#include "algorithms/direct_weights/lower/weight_tiles.h"
 #include "algorithms/direct_weights/lower/weights_sections.h"
 #include "algorithms/direct_weights/weight_view.h"
 #include "algorithms/kit/lower/chained_call.h"
@@ -37,7 +39,7 @@ class DirectWeightsLowering {
         machine_(machine),
         lanes_(machine.isa.lanes()),
         b_(problemLabel(problem, Pass::kDw)),
-        view_(weightView(problem, plan.dotProducts)),
+        view_(weightView(problem, plan.dotProducts, plan.matrixUnit)),
         operandsTransposed_(plan.vectorize == WeightVectors::kTransposed),
         kernelWidth_(plan.vectorize == WeightVectors::kKernelWidth) {
     lane_ = operandsTransposed_ ? &v_.small : &v_.big;
@@ -70,6 +72,7 @@ class DirectWeightsLowering {
     lanePart_ = ChannelPart{std::min(plan.vectorParts, laneBlocks_), laneBlocks_, width_, lane_->channels,
                             std::max<std::int64_t>(1, lane_->c0)};
     out_.dwElement = elementOf(formatOf(problem, TensorId::kDw).dtype);
+    if (plan.matrixUnit) tiles_.emplace(v_, pixels_, bigPart(), smallPart(), lanes_);
     direct_ = storesSumsDirectly(view_.asked, plan, formatOf(problem, TensorId::kDw).dtype, machine.isa);
   }
 
@@ -150,10 +153,12 @@ class DirectWeightsLowering {
     for (std::size_t i = 0; i < tapBlocks_.size(); ++i)
       b_.addStep(kw, {{c, tapBlocks_[i].lo * width_ * 4}}, static_cast<int>(i));
 
-    collectPatterns();
+    if (!tiles_) collectPatterns();
     std::vector<Node> inner;
     if (plan_.packsOnFirstUse()) {
       inner = firstUseNodes(rowsFrom.stream, vectorsFrom.stream, c, {blockAxis, kd, kh, kw, lanes}, rows);
+    } else if (tiles_) {
+      inner = tileNodes(rowsFrom.stream, vectorsFrom.stream, c, {blockAxis, kd, kh, kw, lanes, rows});
     } else {
       Call call{"multiply", rowsFrom.stream, vectorsFrom.stream, c, {blockAxis, kd, kh, kw, lanes, rows}, {}};
       fillVariants(call, VectorSource::kAsPlanned);
@@ -172,8 +177,11 @@ class DirectWeightsLowering {
                             : nest({lanes, kd, kh, kw, rows}, std::move(inner));
     }
     std::vector<Node> blockBody;
-    if (big_.packed()) blockBody.push_back(packPixels(b_, v_, pixels_, packed(true), blockAxis, bigPartition));
-    if (small_.packed()) blockBody.push_back(packPixels(b_, v_, pixels_, packed(false), blockAxis, smallPartition));
+    if (tiles_) blockBody = tiles_->load(b_, big_, small_, blockAxis, bigPartition, smallPartition);
+    if (!tiles_ && big_.packed())
+      blockBody.push_back(packPixels(b_, v_, pixels_, packed(true), blockAxis, bigPartition));
+    if (!tiles_ && small_.packed())
+      blockBody.push_back(packPixels(b_, v_, pixels_, packed(false), blockAxis, smallPartition));
     for (Node& node : inner) blockBody.push_back(std::move(node));
     Phase& phase = b_.phase();
     phase.body.push_back(loopNode(blockAxis, std::move(blockBody)));
@@ -217,6 +225,10 @@ class DirectWeightsLowering {
   }
 
   void makePanels() {
+    if (tiles_) {
+      tiles_->pack(b_, big_, small_);
+      return;
+    }
     for (const bool big : {true, false}) {
       if (!(big == operandsTransposed_ ? plan_.packA : plan_.packsVectors())) continue;
       const PanelExtent extent = panelExtent(v_, pixels_, big);
@@ -247,6 +259,58 @@ class DirectWeightsLowering {
     return {loopNode(first, {callNode(std::move(touch))}), loopNode(others, {callNode(std::move(again))})};
   }
 
+  // Products of a part's first reduction block are its sums; those of the others go to a panel, and are added.
+  std::vector<Node> tileNodes(int a, int b, int c, const std::vector<int>& classAxes) {
+    const std::int64_t rowBytes = out_.taps * width_ * 4;
+    Call first{"multiply", a, b, c, classAxes, {}}, more = first, add = first;
+    more.name = "multiply_more";
+    add.name = "add";
+    if (std::any_of(pixels_.blocks.begin(), pixels_.blocks.end(), [](const PixelBlock& block) { return !block.first; }))
+      more.c = add.a =
+          b_.addStream("sums", b_.addBuffer("panel_sums", Buffer::Use::kPrivate, plan_.registerRows * width_ * 4));
+    add.b = -1;
+    forEachTile([&](int cls, const Dhw& tap, std::int64_t rows, std::int64_t width, int /*laneTail*/, int /*rowTail*/) {
+      const bool isFirst = pixels_.ofClass(cls).first;
+      SegmentList segments = rows > 0 && width > 0 ? tiles_->segments(cls, tap) : SegmentList(1);
+      const bool none = rows == 0 || width == 0 || (!isFirst && segments.front().empty());
+      Variant product, sum;
+      if (!none) {
+        product.kernel = b_.addKernel(tiles_->product(cls, rows, width, isFirst ? rowBytes : width_ * 4));
+        product.list = b_.addList(std::move(segments));
+        sum.kernel = b_.addKernel(Accumulate{.lanes = lanes_,
+                                             .rows = rows,
+                                             .cols = roundUp(width, lanes_),
+                                             .srcPitch = width_ * 4,
+                                             .dstPitch = rowBytes,
+                                             .label = "add"});
+      }
+      first.variants.push_back(isFirst ? product : Variant{});
+      more.variants.push_back(isFirst ? Variant{} : product);
+      add.variants.push_back(isFirst ? Variant{} : sum);
+    });
+    std::vector<Node> nodes{callNode(std::move(first))};
+    if (add.a == a) return nodes;
+    nodes.push_back(callNode(std::move(more)));
+    nodes.push_back(callNode(std::move(add)));
+    return nodes;
+  }
+
+  // Calls visit(class, tap, rows, width, lane tail, row tail) for the classes of a call's axes, in their order; rows or width are 0 where there are none.
+  template <class Visit>
+  void forEachTile(Visit visit) const {
+    const auto tail = [](std::int64_t all, std::int64_t each, int last) {
+      return last ? all % each : std::min(each, all / each * each);
+    };
+    for (int cls = 0; cls < pixels_.classes; ++cls)
+      for (std::int64_t kd = 0; kd < v_.kernel.d; ++kd)
+        for (std::int64_t kh = 0; kh < v_.kernel.h; ++kh)
+          for (std::size_t t = 0; t < tapBlocks_.size(); ++t)
+            for (int laneTail = 0; laneTail < 2; ++laneTail)
+              for (int rowTail = 0; rowTail < 2; ++rowTail)
+                visit(cls, Dhw{kd, kh, static_cast<std::int64_t>(t)}, tail(out_.rows, plan_.registerRows, rowTail),
+                      tail(out_.laneChannels, width_, laneTail), laneTail, rowTail);
+  }
+
   void collectPatterns() {
     for (int cls = 0; cls < pixels_.classes; ++cls) {
       for (const Range& taps : tapBlocks_) {
@@ -262,39 +326,25 @@ class DirectWeightsLowering {
   std::int64_t fillVariants(Call& call, VectorSource source) {
     std::int64_t copied = 0;
     const std::array<bool, 2> met{b_.occurs(call.classAxes.back(), 0), b_.occurs(call.classAxes.back(), 1)};
-    for (int cls = 0; cls < pixels_.classes; ++cls) {
-      for (std::int64_t kd = 0; kd < v_.kernel.d; ++kd) {
-        for (std::int64_t kh = 0; kh < v_.kernel.h; ++kh) {
-          for (std::size_t t = 0; t < tapBlocks_.size(); ++t) {
-            const int list = listFor(pixels_.ofClass(cls), kd, kh, t);
-            for (int laneTail = 0; laneTail < 2; ++laneTail) {
-              for (int rowTail = 0; rowTail < 2; ++rowTail) {
-                Variant variant;
-                const std::int64_t width =
-                    laneTail ? out_.laneChannels % width_ : std::min(width_, out_.laneChannels / width_ * width_);
-                const std::int64_t rows =
-                    rowTail ? out_.rows % plan_.registerRows
-                            : std::min(plan_.registerRows, out_.rows / plan_.registerRows * plan_.registerRows);
-                const bool first = pixels_.ofClass(cls).first;
-                if (width > 0 && rows > 0 && met[static_cast<std::size_t>(rowTail)] && (first || list >= 0)) {
-                  variant.kernel = kernelFor(tapBlocks_[t].length(), rows, width, source);
-                  variant.list =
-                      list >= 0 ? list : b_.addList(SegmentList(patterns_.at(tapBlocks_[t].length()).size()));
-                  if (source != VectorSource::kAsPlanned) {
-                    const auto& contract = std::get<Contract>(b_.kernelAt(variant.kernel));
-                    copied = std::max(copied, copiedBytes(contract, b_.listAt(variant.list)));
-                    if (source == VectorSource::kCopies)
-                      variant.list = b_.addList(readingCopies(contract, b_.listAt(variant.list)));
-                  }
-                  variant.accumulate = !first;
-                }
-                call.variants.push_back(variant);
-              }
-            }
-          }
+    int list = -1;
+    forEachTile([&](int cls, const Dhw& tap, std::int64_t rows, std::int64_t width, int laneTail, int rowTail) {
+      const auto t = static_cast<std::size_t>(tap.w);
+      if (laneTail == 0 && rowTail == 0) list = listFor(pixels_.ofClass(cls), tap.d, tap.h, t);
+      const bool first = pixels_.ofClass(cls).first;
+      Variant variant;
+      if (width > 0 && rows > 0 && met[static_cast<std::size_t>(rowTail)] && (first || list >= 0)) {
+        variant.kernel = kernelFor(tapBlocks_[t].length(), rows, width, source);
+        variant.list = list >= 0 ? list : b_.addList(SegmentList(patterns_.at(tapBlocks_[t].length()).size()));
+        if (source != VectorSource::kAsPlanned) {
+          const auto& contract = std::get<Contract>(b_.kernelAt(variant.kernel));
+          copied = std::max(copied, copiedBytes(contract, b_.listAt(variant.list)));
+          if (source == VectorSource::kCopies)
+            variant.list = b_.addList(readingCopies(contract, b_.listAt(variant.list)));
         }
+        variant.accumulate = !first;
       }
-    }
+      call.variants.push_back(variant);
+    });
     return copied;
   }
 
@@ -391,6 +441,7 @@ class DirectWeightsLowering {
   bool atOnce_ = false;  ///< a block's sum is complete after one pass: it is unpacked before the next block
   WeightsScratch out_;
   Operand big_, small_;
+  std::optional<WeightTiles> tiles_;                             ///< if sums are in them
   std::map<std::int64_t, std::vector<ColumnPattern>> patterns_;  ///< by taps of a block
   std::vector<KernelKey> kernels_;
 };

@@ -31,7 +31,9 @@ const RandomPlans<DirectDataPlan> kTilePlans{
           return plans;
         },
     .plan = [](const Problem&, DirectDataPlan plan, RandomConvolution& random) -> std::optional<TilingPlan> {
-      if (random.below(2) == 0) plan.registerW = 1 + random.below(plan.registerVectors > 1 ? 32 : 48);
+      if (plan.registerH == 1 && random.below(2) == 0)
+        plan.registerW = 1 + random.below(plan.registerVectors > 1 ? 32 : 48);
+      if (plan.registerH > 1 && random.below(2) == 0) plan.cache.h = plan.registerH * (1 + random.below(3));
       return plan;
     },
     .most = 6};
@@ -68,6 +70,12 @@ Problem layer(std::int64_t channels, std::int64_t side) {
   return p;
 }
 
+Problem manyImages(std::int64_t channels, std::int64_t side) {
+  Problem p = layer(channels, side);
+  p.batch = 32;
+  return p;
+}
+
 int usesTiles(const Problem& problem, IsaLevel level) {
   const auto choice = choosePlan(problem, Pass::kDx, hostOf(level), false);
   return choice.ok() ? fieldOf(choice->plan, "matrix_unit") : -2;
@@ -87,6 +95,16 @@ TEST(TilePlans, DenseLayersTakeThemAndSmallOnesDoNot) {
   EXPECT_EQ(usesTiles(f16, IsaLevel::kAvx512AmxFp16), 1);
 }
 
+TEST(TilePlans, SmallImagesHaveSeveralRowsInATile) {
+  const auto rows = [](std::int64_t side) {
+    const auto choice = choosePlan(manyImages(512, side), Pass::kDx, hostOf(kLevel), false);
+    return choice.ok() && fieldOf(choice->plan, "matrix_unit") == 1 ? fieldOf(choice->plan, "register_h") : -1;
+  };
+  EXPECT_EQ(rows(4), 4) << "22 pixels with the zeros between them: two tiles";
+  EXPECT_GT(rows(7), 1);
+  EXPECT_EQ(rows(56), 1);
+}
+
 TEST(TilePlans, EveryBrokenRuleIsNamed) {
   TilingPlan plan = choosePlan(layer(64, 56), Pass::kDx, hostOf(kLevel), false)->plan;
   DirectDataPlan& direct = plan.as<DirectDataPlan>();
@@ -96,7 +114,8 @@ TEST(TilePlans, EveryBrokenRuleIsNamed) {
   direct.packA = false;
   EXPECT_THAT(broken(kLevel), Contains(HasSubstr("pack_a must be true: taps reach 2 columns of zeros beside dy")));
   direct.registerH = 2;
-  EXPECT_THAT(broken(kLevel), Contains(HasSubstr("register_h must be 1")));
+  EXPECT_THAT(broken(kLevel),
+              Contains(HasSubstr("register_h must be 1: tiles have pixels of several rows only of whole")));
   direct.registerW = 56;
   EXPECT_THAT(broken(kLevel), Contains(HasSubstr("takes more than 8 tiles with its operands")));
   direct.unroll = 2;
