@@ -232,7 +232,7 @@ void addTilePlans(const Problem& problem, const Machine& m, std::vector<DirectDa
   DataView g = viewOf(problem, axisOf(plan));
   g.view.oneAxis = false;
   if (m.isa.matrixProduct(g.operand.dtype) == nullptr || !dotApplies(problem, Pass::kDx, g.operand.dtype) ||
-      pairsOfProduct(g.operand.words(true)) == 0)
+      pairsOfProduct(pairsOfTaps(g.view)) == 0)
     return;
   const std::int64_t vectors = divUp(g.result.channels, kTileColumns), pixels = g.phaseLength[2];
   constexpr std::array<std::array<std::int64_t, 2>, 4> kBlocks{{{2, 2}, {1, 3}, {3, 1}, {1, 1}}};
@@ -244,8 +244,8 @@ void addTilePlans(const Problem& problem, const Machine& m, std::vector<DirectDa
     for (const bool packA : {true, false}) {
       plan.packA = packA;
       addCacheBlocks(g, m, plan, cached);
-      addPrivateWeights(g, m, plan, out);
-      if (!g.operand.directFor(true) || g.view.kernel.w > 1 || g.view.pad.w > 0 || plan.registerH > 1) break;
+      if (tapsOfProduct(g.view) == 1) addPrivateWeights(g, m, plan, out);
+      if (!g.operand.directFor(true) || tapsOfProduct(g.view) > 1 || g.view.kernel.w > 1 || g.view.pad.w > 0 || plan.registerH > 1) break;
     }
     for (DirectDataPlan& each : cached) {
       for (const IterateOrder order : {IterateOrder::kPixelsOuter, IterateOrder::kChannelsOuter}) {

@@ -35,12 +35,14 @@ class DirectDataCosting {
     groups_ = static_cast<double>(v_.groups);
     boxImages_ = static_cast<double>(std::max<std::int64_t>(1, plan.registerN));
     imageBlocks_ = std::ceil(images() / boxImages_);
-    passes_ = total.passes * imageBlocks_ * groups_;
+    if (plan.matrixUnit) reduced_ = static_cast<double>(pairsOfTaps(v_));
+    passes_ = total.passes * imageBlocks_ * groups_ / static_cast<double>(plan.matrixUnit ? tapsOfProduct(v_) : 1);
     rows_ = total.rows * images() * groups_;
     calls_ = total.blocks * imageBlocks_ * groups_ * nBlocks_;
     boxRows_ = static_cast<double>(plan.registerW * plan.registerH * plan.registerD) * boxImages_;
     vectorBytes_ = lanes_ * (plan.bufferC ? 4.0 : static_cast<double>(byteSize(result().dtype)));
-    packed_ = static_cast<double>(v_.taps()) * reduced_ * nBlocks_ * vectors_ * lanes_ * 4;
+    const double rowsOfTaps = static_cast<double>(v_.taps() / (plan.matrixUnit ? tapsOfProduct(v_) : 1));
+    packed_ = rowsOfTaps * reduced_ * nBlocks_ * vectors_ * lanes_ * 4;
     operandBytes_ = static_cast<double>(operand().bytes);
     resultBytes_ = static_cast<double>(result().bytes);
     cacheOperand_ =

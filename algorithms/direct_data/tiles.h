@@ -30,10 +30,16 @@ inline std::int64_t pairsOfProduct(std::int64_t pairs) {
 /// Tiles along the pixels of a block of so many.
 inline std::int64_t rowTiles(std::int64_t pixels) { return ceilDiv(pixels, kTileRows); }
 
+/// Taps along W whose channels are summed up together, in one product: all of them where pixels of few channels follow each other in dy's
+/// panel, so that a row of a tile has those of neighbouring pixels; else 1. A column of zeros is behind them, for the last pair's second member.
+inline std::int64_t tapsOfProduct(const ConvView& v) {
+  const std::int64_t together = v.kernel.w * v.big.channels;
+  return !v.bigIsX && v.dilation.w == 1 && together <= 2 * kTilePairs ? v.kernel.w : 1;
+}
 /// Pixels of a block of `rows` whole rows of `columns`, or of a piece of one, with the zeros between them. Precondition of several: strides of one.
 inline std::int64_t flatPixels(const ConvView& v, std::int64_t rows, std::int64_t columns) {
   const std::int64_t reach = (v.kernel.w - 1) * v.dilation.w, first = v.bigIsX ? v.pad.w - reach : -v.pad.w,
-                     operands = v.bigIsX ? v.small.extent.w : v.big.extent.w,
+                     operands = v.bigIsX ? v.small.extent.w : v.big.extent.w + (tapsOfProduct(v) > 1 ? 1 : 0),
                      row = std::max(operands, first + columns + reach) - std::min<std::int64_t>(0, first);
   return columns + (rows - 1) * row;
 }
@@ -55,6 +61,13 @@ inline ZeroEnds padWithZeros(AxisRelation& r) {
   r.operands += zeros.all();
   r.pad += r.gather ? zeros.before * r.stride : -zeros.before;
   return zeros;
+}
+
+/// Pairs that a tap's products sum up, or those of a row of taps.
+inline std::int64_t pairsOfTaps(const ConvView& v) {
+  const TensorView& operand = v.bigIsX ? v.small : v.big;
+  const std::int64_t taps = tapsOfProduct(v);
+  return taps > 1 ? ceilDiv(taps * operand.channels, 2) : operand.words(true);
 }
 
 /// Where the pixels of a problem on one axis lie: on H, which cache blocks cut. Tiles need them along W; those of layers with one tap are cut into

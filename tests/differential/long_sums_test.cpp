@@ -97,9 +97,8 @@ TEST_P(LongSums, KeepTheirDigits) {
       problems.push_back(layer(4, 2, {80, 80, 60}, {3, 1, 1}, 1, layout, type));
     }
   }
-  for (const IsaLevel level : {IsaLevel::kAvx2, IsaLevel::kAvx512, IsaLevel::kAvx512Bf16}) {
-    const std::vector<IsaLevel> levels = runnableIsas();
-    if (std::find(levels.begin(), levels.end(), level) == levels.end()) continue;
+  for (const IsaLevel level : {IsaLevel::kAvx2, IsaLevel::kAvx512, IsaLevel::kAvx512Bf16, IsaLevel::kAvx512Amx}) {
+    if (!hostRuns(level)) continue;
     Session session(eagerOptions(level));
     int summed = 0;
     for (Problem p : problems) {

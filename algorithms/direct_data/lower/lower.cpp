@@ -44,8 +44,15 @@ class DirectDataLowering {
     if (g_.view.oneAxisOnH) block_ = {1, plan.registerW, 1};
     const std::array<std::int64_t, 3> cache{plan.cache.d, plan.cache.h, 0};  // W is never cut
     std::array<AxisRelation, 3> relation = g_.relation;
+    if (plan.matrixUnit) together_ = tapsOfProduct(g_.view);
     if (plan.matrixUnit) columns_ = padWithZeros(relation[2]);
     if (plan.matrixUnit && plan.registerH > 1) rows_ = padWithZeros(relation[1]);
+    if (together_ > 1) {  // taps along W are channels, too
+      columns_.behind = std::max<std::int64_t>(1, columns_.behind);  // what the last pair may have for a second member
+      reduced_ = pairsOfTaps(g_.view);
+      relation[2].kernel = g_.view.kernel.w = 1;
+      g_.taps /= together_;
+    }
     for (std::size_t axis = 0; axis < 3; ++axis)
       axes_[axis] = makeBlockedAxis(relation[axis], block_[axis], cache[axis]);
     if (rows_.all() > 0) tellZerosApart(axes_[1], rows_, g_.operand.extent.h);
@@ -54,9 +61,10 @@ class DirectDataLowering {
     vectors_ = inputVectors_ ? g_.result.channels : plan.registerVectors;
     width_ = inputVectors_ ? g_.result.channels : vectors_ * lanes_;
     nBlocks_ = (g_.result.channels + width_ - 1) / width_;
-    reduced_ = g_.operand.words(plan.dotProducts);
+    if (together_ == 1) reduced_ = g_.operand.words(plan.dotProducts);
     packing_ = PackedWeights{lanes_, width_, nBlocks_, g_.result.channels, reduced_, plan.dotProducts};
     packing_.lastAlone = plan.dotProducts && g_.operand.channels % 2 != 0;
+    packing_.tapsAlongW = together_;
     steps_ = reductionSteps();
     resultElement_ = plan.bufferC ? Element::kF32 : elementOf(g_.result.dtype);
   }
@@ -181,7 +189,10 @@ class DirectDataLowering {
     if (plan_.packA) {
       Pitches p;
       p.c.each = plan_.dotProducts ? 2 : 4;
-      p.w = inputVectors_ || reduced_ * 4 >= 64 ? panelPitch(reduced_ * 4) : reduced_ * 4;  // scalars need no lines
+      if (together_ > 1)
+        p.w = g_.operand.channels * 2;
+      else
+        p.w = inputVectors_ || reduced_ * 4 >= 64 ? panelPitch(reduced_ * 4) : reduced_ * 4;  // scalars need no lines
       p.h = p.w * (g_.operand.extent.w + columns_.all());                                   // whole rows of W
       p.d = p.h * axes_[1].panelOperands;
       dy_.pack(b_, "panel_dy", p, p.d * axes_[0].panelOperands + columns_.all() * p.w);
@@ -199,7 +210,7 @@ class DirectDataLowering {
   }
 
   TilePanel tilePanelOf(const std::array<int, 2>& cacheAxis) const {
-    return TilePanel{dy_, axes_, rows_, columns_, cacheAxis, lanes_};
+    return TilePanel{dy_, axes_, rows_, columns_, together_ > 1, cacheAxis, lanes_};
   }
 
   DataPanels panels(const std::array<int, 2>& cacheAxis) const {
@@ -345,7 +356,7 @@ class DirectDataLowering {
       for (const TapGroup& g : groupsOf(p))
         products.front().push_back({g.aOffset, g.bOffset, reduced_ / pairsOfProduct(reduced_)});
       v.kernel = b_.addKernel(
-          productOf({flatPixels(g_.view, lens.h, lens.w), width, width_, reduced_, axes_[2].operandStep * dy_.pitch.w,
+          productOf({lens.w + (lens.h - 1) * (dy_.pitch.h / dy_.pitch.w), width, width_, reduced_, axes_[2].operandStep * dy_.pitch.w,
                      axes_[2].resultStep * dx_.pitch.w, g_.operand.dtype}));
       v.list = b_.addList(std::move(products));
       return v;
@@ -474,11 +485,12 @@ class DirectDataLowering {
       false;  ///< lanes are channels of dy: vectors_ counts result channels, results are summed across lanes
   ProgramBuilder b_;
   Epilogue epilogue_;
-  const DataGradient g_;
+  DataGradient g_;
   std::array<std::int64_t, 3> block_{};
   std::array<BlockedAxis, 3> axes_;
   ZeroEnds rows_, columns_;         ///< of dy's panel
   std::int64_t broadcastTaps_ = 1;  ///< along W that share scalars
+  std::int64_t together_ = 1;       ///< taps along W whose channels a product of tiles sums up
   ReductionSteps steps_;
   std::int64_t vectors_ = 1, width_ = 16, nBlocks_ = 1, reduced_ = 1;
   std::array<std::int64_t, 2> imageLength_{};

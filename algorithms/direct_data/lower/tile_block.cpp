@@ -79,23 +79,26 @@ void placeStreams(ProgramBuilder& b, const TilePanel& p) {
 std::vector<Node> loadTiles(ProgramBuilder& b, const TilePanel& p) {
   const Operand& o = p.operand;
   const TensorView& t = *o.view;
-  const std::vector<ChannelPiece> pieces = channelPieces(t, t.channels, PanelElements::kChannelPairs);
+  const PanelElements elements = p.dense ? PanelElements::kHalves : PanelElements::kChannelPairs;
+  const std::vector<ChannelPiece> pieces = channelPieces(t, t.channels, elements);
   const int piece = b.addAxis("piece_in", static_cast<int>(pieces.size()));
   for (std::size_t i = 0; i < pieces.size(); ++i)
     b.addStep(piece, {{o.tensor, pieces[i].tensorOffset}, {o.panel, pieces[i].panelOffset}}, static_cast<int>(i));
   std::vector<int> moves;
   for (const ChannelPiece& each : pieces) {
-    Kernel move = loadMove(t, each, PanelMove{p.lanes, t.extent.w, o.pitch.w, PanelElements::kChannelPairs});
+    Kernel move = loadMove(t, each, PanelMove{p.lanes, t.extent.w, o.pitch.w, elements});
     std::visit(
         overloaded{[&](OneOf<Copy, Transpose> auto& m) { m.list = ListSteps{t.hStride, o.pitch.h}; }, [](auto&) {}},
         move);
     moves.push_back(b.addKernel(std::move(move)));
   }
   const auto zeros = [&](const char* label, std::int64_t columns) {
+    const std::int64_t bytes = columns * o.pitch.w;
     return b.addKernel(Fill{.lanes = p.lanes,
                             .rows = 1,
-                            .cols = columns * o.pitch.w / 4,
-                            .dstPitch = columns * o.pitch.w,
+                            .cols = bytes % 4 == 0 ? bytes / 4 : bytes / 2,
+                            .dstPitch = bytes,
+                            .element = bytes % 4 == 0 ? Element::kF32 : Element::kHalf,
                             .list = ListSteps{0, o.pitch.h},
                             .label = label});
   };

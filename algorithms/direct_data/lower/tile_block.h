@@ -29,6 +29,7 @@ struct TilePanel {
   const Operand& operand;
   const std::array<BlockedAxis, 3>& axes;
   ZeroEnds rows, columns;
+  bool dense = false;              ///< pixels follow each other; else channels are whole pairs
   std::array<int, 2> cacheAxis{};  ///< of D and H
   int lanes = 16;
   /// Bytes that the panel has more than its rows, and that it begins behind its buffer: zeros beside a row are those of its neighbour, too.

@@ -114,11 +114,51 @@ Call packCall(ProgramBuilder& b, const DataGradient& g, const PackedWeights& p, 
   return call;
 }
 
+// Channels and taps along W are pairs together: each pair's members are where they are, another way apart than the next one's.
+void addPackTapsPhase(ProgramBuilder& b, const DataGradient& g, const PackedWeights& p, int weights, int packed) {
+  const std::int64_t channels = g.operand.channels, members = p.tapsAlongW * channels;
+  const auto member = [&](std::int64_t k) { return k / channels * g.wTap.w + k % channels * g.wReduced; };
+  b.beginPhase("pack_weights");
+  const int src = b.addStream("w", weights), dst = b.addStream("packed", packed);
+  const int groups = b.addUniformAxis("g", g.view.groups, {{src, g.wGroup}, {dst, p.blocks * p.blockBytes(g)}});
+  const int blocks = b.addAxis("n", 2);
+  for (std::int64_t i = 0; i < p.blocks; ++i)
+    b.addStep(blocks, {{src, i * p.width * g.wResult}, {dst, i * p.blockBytes(g)}}, p.widthOf(i) < p.width ? 1 : 0);
+  const std::int64_t rowBytes = p.tapPitch();
+  const int d = b.addUniformAxis("kd", g.view.kernel.d, {{src, g.wTap.d}, {dst, g.view.kernel.h * rowBytes}});
+  const int h = b.addUniformAxis("kh", g.view.kernel.h, {{src, g.wTap.h}, {dst, rowBytes}});
+  const int pair = b.addAxis("pair", static_cast<int>(p.reduced));
+  for (std::int64_t k = 0; k < p.reduced; ++k)
+    b.addStep(pair, {{src, member(2 * k)}, {dst, k * p.width * 4}}, static_cast<int>(k));
+  Call call{"pack", src, -1, dst, {blocks, pair}, {}};
+  for (int cls = 0; cls < 2; ++cls) {
+    const std::int64_t width = cls == 0 ? std::min(p.width, p.channels / p.width * p.width) : p.channels % p.width;
+    for (std::int64_t k = 0; k < p.reduced; ++k) {
+      call.variants.emplace_back();
+      if (width == 0) continue;
+      const Copy move{.lanes = p.lanes,
+                      .rows = width,
+                      .cols = 1,
+                      .srcPitch = g.wResult,
+                      .dstPitch = p.width * 4,
+                      .padCols = p.width - width,
+                      .from = Element::kPair,
+                      .pairPitch = 2 * k + 1 < members ? member(2 * k + 1) - member(2 * k) : 0,
+                      .label = "pack_w"};
+      call.variants.back().kernel = b.addKernel(turned(move));
+    }
+  }
+  b.phase().parallelAxes = {groups, blocks, d, h};
+  b.phase().body = nest({pair}, {callNode(std::move(call))});
+  b.phase().workCycles = static_cast<double>(g.weightBytes);
+}
+
 }  // namespace
 
 std::int64_t PackedWeights::widthOf(std::int64_t block) const { return std::min(width, channels - block * width); }
 
 void addPackPhase(ProgramBuilder& b, const DataGradient& g, const PackedWeights& p, int weights, int packed) {
+  if (p.tapsAlongW > 1) return addPackTapsPhase(b, g, p, weights, packed);
   b.beginPhase("pack_weights");
   const int src = b.addStream("w", weights), dst = b.addStream("packed", packed);
   const int groups = b.addUniformAxis("g", g.view.groups, {{src, g.wGroup}, {dst, p.blocks * p.blockBytes(g)}});

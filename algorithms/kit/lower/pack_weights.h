@@ -22,6 +22,7 @@ struct PackedWeights {
   bool pairs = false;          ///< words are pairs of bf16: two neighbouring reduction channels
   bool tapsTogether = false;   ///< the taps of a reduction channel follow each other
   bool lastAlone = false;      ///< the last pair has no second member: zero stands for it
+  std::int64_t tapsAlongW = 1;  ///< more: pairs are of all channels of so many taps, tap by tap; g.taps are the others
 
   /// How many of them miss no member.
   std::int64_t whole() const { return lastAlone ? reduced - 1 : reduced; }

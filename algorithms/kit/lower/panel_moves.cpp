@@ -62,6 +62,7 @@ Kernel loadMove(const TensorView& t, const ChannelPiece& piece, const PanelMove&
         move.from = move.to = Element::kHalf;
       }
       break;
+    case PanelElements::kHalves: move.from = move.to = Element::kHalf; break;
     case PanelElements::kPixelPairs:
       move.from = Element::kPair;
       move.pairPitch = m.pairBytes;

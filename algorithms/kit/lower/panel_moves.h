@@ -17,11 +17,12 @@ namespace cubejit {
 enum class PanelElements : std::uint8_t {
   kWide,          ///< f32 (HF32 operands rounded)
   kChannelPairs,  ///< bf16, two channels a word; with the last one alone goes a zero
+  kHalves,        ///< 16-bit channels as they are
   kPixelPairs     ///< words of bf16: a pixel's channel, and the same channel `pairBytes` further on
 };
 
 /// Bytes of a channel in the panel.
-constexpr std::int64_t panelChannelBytes(PanelElements e) { return e == PanelElements::kChannelPairs ? 2 : 4; }
+constexpr std::int64_t panelChannelBytes(PanelElements e) { return e == PanelElements::kChannelPairs || e == PanelElements::kHalves ? 2 : 4; }
 
 /// Neighbouring channels that one move takes.
 struct ChannelPiece {
