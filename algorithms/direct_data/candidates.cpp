@@ -245,7 +245,9 @@ void addTilePlans(const Problem& problem, const Machine& m, std::vector<DirectDa
       plan.packA = packA;
       addCacheBlocks(g, m, plan, cached);
       if (tapsOfProduct(g.view) == 1) addPrivateWeights(g, m, plan, out);
-      if (!g.operand.directFor(true) || tapsOfProduct(g.view) > 1 || g.view.kernel.w > 1 || g.view.pad.w > 0 || plan.registerH > 1) break;
+      if (!g.operand.directFor(true) || tapsOfProduct(g.view) > 1 || g.view.kernel.w > 1 || g.view.pad.w > 0 ||
+          plan.registerH > 1)
+        break;
     }
     for (DirectDataPlan& each : cached) {
       for (const IterateOrder order : {IterateOrder::kPixelsOuter, IterateOrder::kChannelsOuter}) {

@@ -203,8 +203,19 @@ class DirectDataCosting {
     if (plan_.packA)
       moves += operandPanelCycles() * overlap(v_, plan_.cache.h, 1) * overlap(v_, plan_.cache.d, 0) * fills;
     if (plan_.bufferC) moves += panelVectors(result()) * (panelCycles(result(), m_) * crowdedPlanes(result()) + 2.0);
-    return moves + groups_ * imageBlocks_ * cacheBlocks() * fills * kCallCycles *
-                       ((plan_.packA ? panelPieces(operand()) : 0) + (plan_.bufferC ? panelPieces(result()) : 0));
+    const double planes =
+        (plan_.packA ? fills * planesApart(operand()) : 0.0) + (plan_.bufferC ? planesApart(result()) : 0.0);
+    return moves + groups_ * imageBlocks_ * cacheBlocks() *
+                       (planes * kPlaneRunCycles +
+                        fills * kCallCycles *
+                            ((plan_.packA ? panelPieces(operand()) : 0) + (plan_.bufferC ? panelPieces(result()) : 0)));
+  }
+
+  // Planes of a plain tensor that lie on pages of their own.
+  static double planesApart(const TensorView& t) {
+    constexpr double kPageBytes = 4096;
+    return t.plain() ? static_cast<double>(t.channels) * std::min(1.0, static_cast<double>(t.cStride) / kPageBytes)
+                     : 0.0;
   }
 
   // Cycles of filling a panel of dY once. A pixel takes whole vectors, and so does a channel that is paired with zero; short ones share

@@ -25,6 +25,9 @@ inline bool comesFromMemory(const ConvView& v, const TensorView& t, const Machin
   const bool fits = v.stride.volume() == 1 && t.wStride <= kNarrowPixel;
   return farOperand(v, t, m) || (v.taps() > 1 && fits && t.bytes > 2 * m.buffers.l1Bytes);
 }
+/// What the pixels of a cache block take in each plane of a plain tensor before its lines stream: they are on a page of their own (Zen 5, 1x1 layers
+/// of 64 to 80 channels, 120x120 to 128x128 pixels, blocks of 144 to 576: 49 to 107 cycles).
+constexpr double kPlaneRunCycles = 55.0;
 /// Cycles that a kernel of dX waits for a line of a far tensor that it reads where it lies (Zen 5: 3D U-Net's large layers 11 to 15;
 /// 64 channels, 3x3, 224 and 256 pixels: 10 to 12).
 constexpr double kFarLineCycles = 12.0;

@@ -85,7 +85,8 @@ void tileRules(const Problem& p, const DirectDataPlan& plan, const ConvView& v, 
   const std::int64_t columns = padWithZeros(along).all();
   rules.require(plan.packA || (columns == 0 && operand.directFor(true) && tapsOfProduct(v) == 1), [&] {
     return "pack_a must be true: taps reach " + std::to_string(columns) +
-           " columns of zeros beside dy, which only a panel has, or dy is not channels-last with whole pairs of channels";
+           " columns of zeros beside dy, which only a panel has, or dy is not channels-last with whole pairs of "
+           "channels";
   });
   rules.require(m.isa.matrixProduct(operand.dtype) != nullptr && dotApplies(p, Pass::kDx, operand.dtype), [&] {
     return std::string("matrix_unit must be false: ") + toString(m.isa.level) + " multiplies no pairs of " +
@@ -106,7 +107,8 @@ void tileRules(const Problem& p, const DirectDataPlan& plan, const ConvView& v, 
     return "a register block of " + std::to_string(plan.registerH) + " x " + std::to_string(plan.registerW) +
            " pixels x " + std::to_string(plan.registerVectors) + " vectors takes more than 8 tiles with its operands";
   });
-  rules.require(tapsOfProduct(v) == 1 || !plan.packsPerTask(), "pack_b must be beforehand: channels of several taps are pairs");
+  rules.require(tapsOfProduct(v) == 1 || !plan.packsPerTask(),
+                "pack_b must be beforehand: channels of several taps are pairs");
   const std::int64_t pairs = pairsOfTaps(v);
   rules.require(pairsOfProduct(pairs) > 0, [&] {
     return "matrix_unit must be false: " + std::to_string(pairs) +

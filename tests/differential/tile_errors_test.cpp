@@ -42,9 +42,8 @@ Norms errorsOf(const Problem& p, const DefinedConvolution& c, IsaLevel level, bo
     EXPECT_EQ(fieldOf(plan->plan, "matrix_unit"), tiles ? 1 : 0) << planToJson(plan->plan);
     std::vector<char> workspace(static_cast<std::size_t>((*compiled)->workspaceBytes()) + 64);
     char* const aligned = workspace.data() + (64 - reinterpret_cast<std::uintptr_t>(workspace.data()) % 64) % 64;
-    const Status done =
-        (*compiled)->run({c.dy.memory(), c.x.memory(), c.w.memory(), dx.data(), dw.data(), nullptr}, aligned,
-                         (*compiled)->workspaceBytes());
+    const Status done = (*compiled)->run({c.dy.memory(), c.x.memory(), c.w.memory(), dx.data(), dw.data(), nullptr},
+                                         aligned, (*compiled)->workspaceBytes());
     EXPECT_TRUE(done.ok()) << done.error().message;
   }
   return {errorNorm(c.dx, dx), errorNorm(c.dw, dw)};
@@ -71,7 +70,8 @@ TEST(TileErrors, AreNotAboveThoseOfDotProducts) {
     EXPECT_LE(tiles.dx, dots.dx);
     EXPECT_LE(tiles.dw, dots.dw);
     EXPECT_GT(tiles.dw, 0) << "nothing was rounded";
-    RecordProperty(positive ? "positive" : "signed", std::to_string(tiles.dx / dots.dx) + " " + std::to_string(tiles.dw / dots.dw));
+    RecordProperty(positive ? "positive" : "signed",
+                   std::to_string(tiles.dx / dots.dx) + " " + std::to_string(tiles.dw / dots.dw));
   }
 }
 

@@ -47,7 +47,7 @@ class DirectDataLowering {
     if (plan.matrixUnit) together_ = tapsOfProduct(g_.view);
     if (plan.matrixUnit) columns_ = padWithZeros(relation[2]);
     if (plan.matrixUnit && plan.registerH > 1) rows_ = padWithZeros(relation[1]);
-    if (together_ > 1) {  // taps along W are channels, too
+    if (together_ > 1) {                                             // taps along W are channels, too
       columns_.behind = std::max<std::int64_t>(1, columns_.behind);  // what the last pair may have for a second member
       reduced_ = pairsOfTaps(g_.view);
       relation[2].kernel = g_.view.kernel.w = 1;
@@ -193,7 +193,7 @@ class DirectDataLowering {
         p.w = g_.operand.channels * 2;
       else
         p.w = inputVectors_ || reduced_ * 4 >= 64 ? panelPitch(reduced_ * 4) : reduced_ * 4;  // scalars need no lines
-      p.h = p.w * (g_.operand.extent.w + columns_.all());                                   // whole rows of W
+      p.h = p.w * (g_.operand.extent.w + columns_.all());                                     // whole rows of W
       p.d = p.h * axes_[1].panelOperands;
       dy_.pack(b_, "panel_dy", p, p.d * axes_[0].panelOperands + columns_.all() * p.w);
     }
@@ -356,8 +356,8 @@ class DirectDataLowering {
       for (const TapGroup& g : groupsOf(p))
         products.front().push_back({g.aOffset, g.bOffset, reduced_ / pairsOfProduct(reduced_)});
       v.kernel = b_.addKernel(
-          productOf({lens.w + (lens.h - 1) * (dy_.pitch.h / dy_.pitch.w), width, width_, reduced_, axes_[2].operandStep * dy_.pitch.w,
-                     axes_[2].resultStep * dx_.pitch.w, g_.operand.dtype}));
+          productOf({lens.w + (lens.h - 1) * (dy_.pitch.h / dy_.pitch.w), width, width_, reduced_,
+                     axes_[2].operandStep * dy_.pitch.w, axes_[2].resultStep * dx_.pitch.w, g_.operand.dtype}));
       v.list = b_.addList(std::move(products));
       return v;
     }

@@ -15,13 +15,13 @@ namespace cubejit {
 
 struct PackedWeights {
   int lanes = 16;
-  std::int64_t width = 16;     ///< result channels of a block, padded to whole vectors
-  std::int64_t blocks = 1;     ///< blocks of a group
-  std::int64_t channels = 16;  ///< result channels of a group
-  std::int64_t reduced = 1;    ///< reduction channels, or pairs of them
-  bool pairs = false;          ///< words are pairs of bf16: two neighbouring reduction channels
-  bool tapsTogether = false;   ///< the taps of a reduction channel follow each other
-  bool lastAlone = false;      ///< the last pair has no second member: zero stands for it
+  std::int64_t width = 16;      ///< result channels of a block, padded to whole vectors
+  std::int64_t blocks = 1;      ///< blocks of a group
+  std::int64_t channels = 16;   ///< result channels of a group
+  std::int64_t reduced = 1;     ///< reduction channels, or pairs of them
+  bool pairs = false;           ///< words are pairs of bf16: two neighbouring reduction channels
+  bool tapsTogether = false;    ///< the taps of a reduction channel follow each other
+  bool lastAlone = false;       ///< the last pair has no second member: zero stands for it
   std::int64_t tapsAlongW = 1;  ///< more: pairs are of all channels of so many taps, tap by tap; g.taps are the others
 
   /// How many of them miss no member.

@@ -22,7 +22,9 @@ enum class PanelElements : std::uint8_t {
 };
 
 /// Bytes of a channel in the panel.
-constexpr std::int64_t panelChannelBytes(PanelElements e) { return e == PanelElements::kChannelPairs || e == PanelElements::kHalves ? 2 : 4; }
+constexpr std::int64_t panelChannelBytes(PanelElements e) {
+  return e == PanelElements::kChannelPairs || e == PanelElements::kHalves ? 2 : 4;
+}
 
 /// Neighbouring channels that one move takes.
 struct ChannelPiece {
