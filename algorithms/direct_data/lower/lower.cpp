@@ -44,27 +44,19 @@ class DirectDataLowering {
     if (g_.view.oneAxisOnH) block_ = {1, plan.registerW, 1};
     const std::array<std::int64_t, 3> cache{plan.cache.d, plan.cache.h, 0};  // W is never cut
     std::array<AxisRelation, 3> relation = g_.relation;
-    if (plan.matrixUnit) together_ = tapsOfProduct(g_.view);
-    if (plan.matrixUnit) columns_ = padWithZeros(relation[2]);
-    if (plan.matrixUnit && plan.registerH > 1) rows_ = padWithZeros(relation[1]);
-    if (together_ > 1) {                                             // taps along W are channels, too
-      columns_.behind = std::max<std::int64_t>(1, columns_.behind);  // what the last pair may have for a second member
-      reduced_ = pairsOfTaps(g_.view);
-      relation[2].kernel = g_.view.kernel.w = 1;
-      g_.taps /= together_;
-    }
+    if (plan.matrixUnit) tiles_ = layOutTiles(plan, g_, relation);
     for (std::size_t axis = 0; axis < 3; ++axis)
       axes_[axis] = makeBlockedAxis(relation[axis], block_[axis], cache[axis]);
-    if (rows_.all() > 0) tellZerosApart(axes_[1], rows_, g_.operand.extent.h);
+    if (tiles_.rows.all() > 0) tellZerosApart(axes_[1], tiles_.rows, g_.operand.extent.h);
     inputVectors_ = plan.vectorize == DataVectors::kInputChannels;
     broadcastTaps_ = inputVectors_ ? 1 : plan.broadcastTaps;
     vectors_ = inputVectors_ ? g_.result.channels : plan.registerVectors;
     width_ = inputVectors_ ? g_.result.channels : vectors_ * lanes_;
     nBlocks_ = (g_.result.channels + width_ - 1) / width_;
-    if (together_ == 1) reduced_ = g_.operand.words(plan.dotProducts);
+    reduced_ = plan.matrixUnit ? tiles_.pairs : g_.operand.words(plan.dotProducts);
     packing_ = PackedWeights{lanes_, width_, nBlocks_, g_.result.channels, reduced_, plan.dotProducts};
     packing_.lastAlone = plan.dotProducts && g_.operand.channels % 2 != 0;
-    packing_.tapsAlongW = together_;
+    packing_.tapsAlongW = tiles_.taps;
     steps_ = reductionSteps();
     resultElement_ = plan.bufferC ? Element::kF32 : elementOf(g_.result.dtype);
   }
@@ -144,8 +136,7 @@ class DirectDataLowering {
               {}};
     fillVariants(call);
     if (!plan_.bufferC) epilogue_.finish(call);
-    std::vector<Node> calls;
-    calls.push_back(callNode(std::move(call)));
+    std::vector<Node> calls{callNode(std::move(call))};
 
     const bool paneled = plan_.packA || plan_.bufferC;
     Phase& phase = b_.phase();
@@ -189,20 +180,17 @@ class DirectDataLowering {
     if (plan_.packA) {
       Pitches p;
       p.c.each = plan_.dotProducts ? 2 : 4;
-      if (together_ > 1)
-        p.w = g_.operand.channels * 2;
-      else
-        p.w = inputVectors_ || reduced_ * 4 >= 64 ? panelPitch(reduced_ * 4) : reduced_ * 4;  // scalars need no lines
-      p.h = p.w * (g_.operand.extent.w + columns_.all());                                     // whole rows of W
+      p.w = inputVectors_ || reduced_ * 4 >= 64 ? panelPitch(reduced_ * 4) : reduced_ * 4;  // scalars need no lines
+      if (tiles_.taps > 1) p.w = g_.operand.channels * 2;
+      p.h = p.w * (g_.operand.extent.w + tiles_.columns.all());  // whole rows of W
       p.d = p.h * axes_[1].panelOperands;
-      dy_.pack(b_, "panel_dy", p, p.d * axes_[0].panelOperands + columns_.all() * p.w);
+      dy_.pack(b_, "panel_dy", p, p.d * axes_[0].panelOperands + tiles_.columns.all() * p.w);
     }
     if (plan_.bufferC) {
       Pitches p;
       p.c.each = 4;
       p.w = inputVectors_ ? vectors_ * lanes_ * 4 : panelPitch((plan_.packsPerTask() ? 1 : nBlocks_) * width_ * 4);
-      // Tiles of several rows have the zeros between them, too.
-      p.h = p.w * (plan_.matrixUnit && plan_.registerH > 1 ? g_.operand.extent.w + columns_.all() : g_.result.extent.w);
+      p.h = p.w * (tiles_.severalRows ? dy_.pitch.h / dy_.pitch.w : g_.result.extent.w);
       p.d = p.h * axes_[1].panelResults;
       panelCBytes_ = p.d * axes_[0].panelResults;
       dx_.pack(b_, "panel_dx", p, panelCBytes_);
@@ -210,7 +198,7 @@ class DirectDataLowering {
   }
 
   TilePanel tilePanelOf(const std::array<int, 2>& cacheAxis) const {
-    return TilePanel{dy_, axes_, rows_, columns_, together_ > 1, cacheAxis, lanes_};
+    return TilePanel{dy_, axes_, tiles_, cacheAxis, lanes_};
   }
 
   DataPanels panels(const std::array<int, 2>& cacheAxis) const {
@@ -488,9 +476,8 @@ class DirectDataLowering {
   DataGradient g_;
   std::array<std::int64_t, 3> block_{};
   std::array<BlockedAxis, 3> axes_;
-  ZeroEnds rows_, columns_;         ///< of dy's panel
+  TileLayout tiles_;
   std::int64_t broadcastTaps_ = 1;  ///< along W that share scalars
-  std::int64_t together_ = 1;       ///< taps along W whose channels a product of tiles sums up
   ReductionSteps steps_;
   std::int64_t vectors_ = 1, width_ = 16, nBlocks_ = 1, reduced_ = 1;
   std::array<std::int64_t, 2> imageLength_{};

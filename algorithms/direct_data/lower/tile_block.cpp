@@ -47,6 +47,20 @@ ZeroRows zeroRows(const Range& operands, const ZeroEnds& zeros, std::int64_t pos
 
 }  // namespace
 
+TileLayout layOutTiles(const DirectDataPlan& plan, DataGradient& g, std::array<AxisRelation, 3>& relation) {
+  TileLayout t;
+  t.taps = tapsOfProduct(g.view);
+  t.pairs = pairsOfTaps(g.view);
+  t.severalRows = plan.registerH > 1;
+  t.columns = padWithZeros(relation[2]);
+  if (t.severalRows) t.rows = padWithZeros(relation[1]);
+  if (t.taps == 1) return t;
+  t.columns.behind = std::max<std::int64_t>(1, t.columns.behind);  // what the last pair may have for a second member
+  relation[2].kernel = g.view.kernel.w = 1;
+  g.taps /= t.taps;
+  return t;
+}
+
 void tellZerosApart(BlockedAxis& axis, const ZeroEnds& zeros, std::int64_t positions) {
   std::vector<std::pair<int, ZeroRows>> known;
   std::vector<std::vector<int>> blockClass;
@@ -72,14 +86,14 @@ void placeStreams(ProgramBuilder& b, const TilePanel& p) {
     return b.phase().streams[static_cast<std::size_t>(stream)].offset;
   };
   offset(p.operand.stream) = p.begin();
-  offset(p.operand.panel) = p.begin() + p.columns.before * p.operand.pitch.w;
-  offset(p.operand.tensor) = -p.rows.before * p.operand.view->hStride;
+  offset(p.operand.panel) = p.begin() + p.tiles.columns.before * p.operand.pitch.w;
+  offset(p.operand.tensor) = -p.tiles.rows.before * p.operand.view->hStride;
 }
 
 std::vector<Node> loadTiles(ProgramBuilder& b, const TilePanel& p) {
   const Operand& o = p.operand;
   const TensorView& t = *o.view;
-  const PanelElements elements = p.dense ? PanelElements::kHalves : PanelElements::kChannelPairs;
+  const PanelElements elements = p.tiles.taps > 1 ? PanelElements::kHalves : PanelElements::kChannelPairs;
   const std::vector<ChannelPiece> pieces = channelPieces(t, t.channels, elements);
   const int piece = b.addAxis("piece_in", static_cast<int>(pieces.size()));
   for (std::size_t i = 0; i < pieces.size(); ++i)
@@ -109,8 +123,8 @@ std::vector<Node> loadTiles(ProgramBuilder& b, const TilePanel& p) {
     for (int h = 0; h < p.axes[1].cacheClasses; ++h) {
       const std::int64_t planes = p.axes[0].operandsOf(d), rows = p.axes[1].operandsOf(h);
       const ZeroRows zero =
-          rows > 0 ? zeroRows(p.axes[1].cacheBlocks[p.axes[1].ofClass[static_cast<std::size_t>(h)]].operands, p.rows,
-                              t.extent.h)
+          rows > 0 ? zeroRows(p.axes[1].cacheBlocks[p.axes[1].ofClass[static_cast<std::size_t>(h)]].operands,
+                              p.tiles.rows, t.extent.h)
                    : ZeroRows{};
       const std::int64_t inside = rows - zero.above - zero.below;
       SegmentList read(1), gaps(1), none(1);
@@ -118,7 +132,7 @@ std::vector<Node> loadTiles(ProgramBuilder& b, const TilePanel& p) {
         const std::int64_t at = plane * o.pitch.d;
         if (inside > 0)
           read.front().push_back({plane * t.dStride + zero.above * t.hStride, at + zero.above * o.pitch.h, inside});
-        gaps.front().push_back({0, at - p.columns.all() * o.pitch.w, rows + 1});
+        gaps.front().push_back({0, at - p.tiles.columns.all() * o.pitch.w, rows + 1});
         if (zero.above > 0) none.front().push_back({0, at, zero.above});
         if (zero.below > 0) none.front().push_back({0, at + (rows - zero.below) * o.pitch.h, zero.below});
       }
@@ -126,14 +140,14 @@ std::vector<Node> loadTiles(ProgramBuilder& b, const TilePanel& p) {
         return list.front().empty() ? Variant{} : Variant{kernel, b.addList(list), false};
       };
       for (const int move : moves) load.variants.push_back(variant(move, read));
-      between.variants.push_back(p.columns.all() > 0 ? variant(zeros("zero_columns", p.columns.all()), gaps)
-                                                     : Variant{});
+      between.variants.push_back(p.tiles.columns.all() > 0 ? variant(zeros("zero_columns", p.tiles.columns.all()), gaps)
+                                                           : Variant{});
       outside.variants.push_back(variant(none.front().empty() ? -1 : zeros("zero_rows", t.extent.w), none));
     }
   }
   std::vector<Node> nodes;
-  if (p.columns.all() > 0) nodes.push_back(callNode(std::move(between)));
-  if (p.rows.all() > 0) nodes.push_back(callNode(std::move(outside)));
+  if (p.tiles.columns.all() > 0) nodes.push_back(callNode(std::move(between)));
+  if (p.tiles.rows.all() > 0) nodes.push_back(callNode(std::move(outside)));
   nodes.push_back(loopNode(piece, {callNode(std::move(load))}));
   return nodes;
 }

@@ -10,6 +10,7 @@
 #include "algorithms/direct_data/tiles.h"
 #include "algorithms/kit/lower/blocked_axis.h"
 #include "algorithms/kit/lower/builder.h"
+#include "algorithms/kit/lower/data_gradient.h"
 #include "algorithms/kit/lower/operand.h"
 
 namespace cubejit {
@@ -24,17 +25,24 @@ struct TileBlock {
 };
 TileProduct productOf(const TileBlock& block);
 
+/// What tiles make of a data gradient.
+struct TileLayout {
+  ZeroEnds rows, columns;    ///< of dy's panel
+  bool severalRows = false;  ///< a tile has pixels of several rows, with the zeros between them; so has dx's panel
+  std::int64_t taps = 1;     ///< along W whose channels a product sums up: they are no taps of the gradient any more
+  std::int64_t pairs = 1;    ///< of a tap's sum
+};
+TileLayout layOutTiles(const DirectDataPlan& plan, DataGradient& g, std::array<AxisRelation, 3>& relation);
+
 /// dy's panel of a cache block: rows of pixels with zeros between them and at their ends.
 struct TilePanel {
   const Operand& operand;
   const std::array<BlockedAxis, 3>& axes;
-  ZeroEnds rows, columns;
-  bool dense = false;              ///< pixels follow each other; else channels are whole pairs
+  const TileLayout& tiles;
   std::array<int, 2> cacheAxis{};  ///< of D and H
   int lanes = 16;
-  /// Bytes that the panel has more than its rows, and that it begins behind its buffer: zeros beside a row are those of its neighbour, too.
-  std::int64_t margin() const { return columns.all() * operand.pitch.w; }
-  std::int64_t begin() const { return columns.behind * operand.pitch.w; }
+  /// Where its first row begins; zeros beside a row are those of its neighbour, too.
+  std::int64_t begin() const { return tiles.columns.behind * operand.pitch.w; }
 };
 /// The streams of the panel and of the tensor start where loadTiles() has them.
 void placeStreams(ProgramBuilder& b, const TilePanel& panel);
