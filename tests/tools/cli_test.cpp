@@ -298,10 +298,9 @@ TEST_F(Cli, ExplainedPlansAreRunBesideTheirCosts) {
   }
   const std::string text = run(problem).out;
   EXPECT_THAT(text, AllOf(HasSubstr("measured, the plan chosen: "), HasSubstr("; on all cores: multiplying"),
-                          HasSubstr("; regret "), HasSubstr("% of the peak of f32")));
+                          HasSubstr("; regret "), HasSubstr("% of the peak")));
   EXPECT_THAT(run("plan --input 2,32,14,14 --weight 32,32,3,3 --padding 1 --passes db --explain").out,
-              AllOf(HasSubstr("; on all cores: adding"), Not(HasSubstr("multiplying")),
-                    Not(HasSubstr("% of the peak of f32"))));
+              AllOf(HasSubstr("; on all cores: adding"), Not(HasSubstr("multiplying")), Not(HasSubstr("peak"))));
   EXPECT_THAT(run(problem + "--isa neon").out, HasSubstr("not measured: "));
 }
 
