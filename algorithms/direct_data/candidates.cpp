@@ -235,8 +235,7 @@ void addTilePlans(const Problem& problem, const Machine& m, std::vector<DirectDa
       pairsOfProduct(pairsOfTaps(g.view)) == 0)
     return;
   const std::int64_t vectors = divUp(g.result.channels, kTileColumns), pixels = g.phaseLength[2];
-  constexpr std::array<std::array<std::int64_t, 2>, 4> kBlocks{{{2, 2}, {1, 3}, {3, 1}, {1, 1}}};
-  for (const auto& [rows, columns] : kBlocks) {
+  for (const auto& [rows, columns] : kTileBlocks) {
     plan.registerVectors = std::min(columns, vectors);
     plan.registerW = equalPiece(pixels, rows * kTileRows);
     plan.registerH = rowsOfTiles(g, rows * kTileRows);
@@ -245,9 +244,7 @@ void addTilePlans(const Problem& problem, const Machine& m, std::vector<DirectDa
       plan.packA = packA;
       addCacheBlocks(g, m, plan, cached);
       if (tapsOfProduct(g.view) == 1) addPrivateWeights(g, m, plan, out);
-      if (!g.operand.directFor(true) || tapsOfProduct(g.view) > 1 || g.view.kernel.w > 1 || g.view.pad.w > 0 ||
-          plan.registerH > 1)
-        break;
+      if (!g.operand.directFor(true) || g.view.kernel.w > 1 || g.view.pad.w > 0 || plan.registerH > 1) break;
     }
     for (DirectDataPlan& each : cached) {
       for (const IterateOrder order : {IterateOrder::kPixelsOuter, IterateOrder::kChannelsOuter}) {

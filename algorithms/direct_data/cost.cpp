@@ -11,7 +11,7 @@
 #include "algorithms/direct_data/sums.h"
 #include "algorithms/direct_data/tiles.h"
 #include "algorithms/kit/conv_view.h"
-#include "algorithms/kit/tile_cycles.h"
+#include "algorithms/kit/matrix_tiles.h"
 
 namespace cubejit {
 namespace {
@@ -36,13 +36,13 @@ class DirectDataCosting {
     boxImages_ = static_cast<double>(std::max<std::int64_t>(1, plan.registerN));
     imageBlocks_ = std::ceil(images() / boxImages_);
     if (plan.matrixUnit) reduced_ = static_cast<double>(pairsOfTaps(v_));
-    passes_ = total.passes * imageBlocks_ * groups_ / static_cast<double>(plan.matrixUnit ? tapsOfProduct(v_) : 1);
+    const std::int64_t tapsTogether = plan.matrixUnit ? tapsOfProduct(v_) : 1;
+    passes_ = total.passes * imageBlocks_ * groups_ / static_cast<double>(tapsTogether);
     rows_ = total.rows * images() * groups_;
     calls_ = total.blocks * imageBlocks_ * groups_ * nBlocks_;
     boxRows_ = static_cast<double>(plan.registerW * plan.registerH * plan.registerD) * boxImages_;
     vectorBytes_ = lanes_ * (plan.bufferC ? 4.0 : static_cast<double>(byteSize(result().dtype)));
-    const double rowsOfTaps = static_cast<double>(v_.taps() / (plan.matrixUnit ? tapsOfProduct(v_) : 1));
-    packed_ = rowsOfTaps * reduced_ * nBlocks_ * vectors_ * lanes_ * 4;
+    packed_ = static_cast<double>(v_.taps() / tapsTogether) * reduced_ * nBlocks_ * vectors_ * lanes_ * 4;
     operandBytes_ = static_cast<double>(operand().bytes);
     resultBytes_ = static_cast<double>(result().bytes);
     cacheOperand_ =

@@ -9,14 +9,11 @@
 
 #include "algorithms/direct_data/plan.h"
 #include "algorithms/kit/conv_view.h"
+#include "algorithms/kit/matrix_tiles.h"
 #include "algorithms/kit/residue_classes.h"
-#include "cubejit/matrix_unit.h"
 #include "tiling/rounding.h"
 
 namespace cubejit {
-
-inline constexpr std::int64_t kTileRows = kAmxBf16.rows, kTileColumns = kAmxBf16.rowBytes / 4,
-                              kTilePairs = kTileColumns;
 
 /// Pairs of each product for sums of `pairs`: as many as fit, and the same for all; 0 if that would be only a few.
 inline std::int64_t pairsOfProduct(std::int64_t pairs) {
@@ -27,15 +24,13 @@ inline std::int64_t pairsOfProduct(std::int64_t pairs) {
   return pairs <= kTilePairs ? pairs : 0;
 }
 
-/// Tiles along the pixels of a block of so many.
-inline std::int64_t rowTiles(std::int64_t pixels) { return ceilDiv(pixels, kTileRows); }
-
 /// Taps along W whose channels are summed up together, in one product: all of them where pixels of few channels follow each other in dy's
 /// panel, so that a row of a tile has those of neighbouring pixels; else 1. A column of zeros is behind them, for the last pair's second member.
 inline std::int64_t tapsOfProduct(const ConvView& v) {
   const std::int64_t together = v.kernel.w * v.big.channels;
   return !v.bigIsX && v.dilation.w == 1 && together <= 2 * kTilePairs ? v.kernel.w : 1;
 }
+
 /// Pixels of a block of `rows` whole rows of `columns`, or of a piece of one, with the zeros between them. Precondition of several: strides of one.
 inline std::int64_t flatPixels(const ConvView& v, std::int64_t rows, std::int64_t columns) {
   const std::int64_t reach = (v.kernel.w - 1) * v.dilation.w, first = v.bigIsX ? v.pad.w - reach : -v.pad.w,

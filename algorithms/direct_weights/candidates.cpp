@@ -77,10 +77,9 @@ std::vector<Tile> tilesOf(const ConvView& v, const Machine& m, bool operandsTran
 std::vector<Tile> matrixTiles(const ConvView& v) {
   if (v.big.plain() && v.stride.w > 1) return {};
   std::vector<Tile> tiles;
-  constexpr std::array<std::array<std::int64_t, 2>, 4> kBlocks{{{2, 2}, {1, 3}, {3, 1}, {1, 1}}};
-  for (const auto& [rows, vectors] : kBlocks) {
-    const Tile tile{equalPiece(v.big.channels, rows * kAmxBf16.rows), 1,
-                    std::min(vectors, divUp(v.small.channels, kAmxBf16.rowBytes / 4))};
+  for (const auto& [rows, vectors] : kTileBlocks) {
+    const Tile tile{equalPiece(v.big.channels, rows * kTileRows), 1,
+                    std::min(vectors, divUp(v.small.channels, kTileColumns))};
     const auto same = [&](const Tile& t) { return t.rows == tile.rows && t.vectors == tile.vectors; };
     if (std::none_of(tiles.begin(), tiles.end(), same)) tiles.push_back(tile);
   }
@@ -287,8 +286,7 @@ void addCandidates(const Problem& problem, const Machine& m, Multiplier by, std:
           if (plan.reduction.h == last.reduction.h && plan.reduction.d == last.reduction.d &&
               plan.reduction.n == last.reduction.n)
             continue;
-          const PartialSums sums =
-              tiles ? flatSums(view.asked, plan.reduction) : ReductionPartition(view.asked, plan.reduction).sums();
+          const PartialSums sums = sumsOf(view.asked, plan);
           if (tiles && sums.chainsOfBlock() > 1) break;
           const std::int64_t least = sums.leastParts();
           addFirstUse(view, m, plan, blocks, out);

@@ -10,9 +10,10 @@
 
 #include "algorithms/kit/chains.h"
 #include "algorithms/kit/conv_view.h"
+#include "algorithms/kit/matrix_tiles.h"
 #include "algorithms/kit/reduction_partition.h"
 #include "algorithms/kit/residue_classes.h"
-#include "cubejit/matrix_unit.h"
+#include "cubejit/plan.h"
 #include "tiling/rounding.h"
 
 namespace cubejit {
@@ -50,7 +51,7 @@ struct FlatProducts {
 };
 inline FlatProducts flatProducts(const ConvView& v, std::int64_t rows, std::int64_t columns) {
   const std::int64_t pairs = std::max<std::int64_t>(1, ceilDiv((rows - 1) * flatRowPitch(v) + columns, 2)),
-                     count = ceilDiv(pairs, kAmxBf16.rows);
+                     count = ceilDiv(pairs, kTilePairs);
   return {count, ceilDiv(pairs, count)};
 }
 
@@ -60,6 +61,11 @@ inline PartialSums flatSums(const ConvView& v, const ReductionBlock& block) {
   const std::int64_t planes = line ? 1 : std::min(block.d, v.small.extent.d) * std::min(block.n, v.batch),
                      rows = line ? 1 : std::min(block.h, v.small.extent.h);
   return {ReductionPartition(v, block).blocks(), planes * flatProducts(v, rows, columnsOfBlock(v, block)).count};
+}
+
+/// The sums of a task's reduction blocks: a product of tiles has up to 32 pixels, any other one.
+inline PartialSums sumsOf(const ConvView& v, const DirectWeightsPlan& plan) {
+  return plan.matrixUnit ? flatSums(v, plan.reduction) : ReductionPartition(v, plan.reduction).sums();
 }
 
 }  // namespace cubejit

@@ -66,7 +66,7 @@ void matrixUnitRules(const Problem& p, const DirectWeightsPlan& plan, const Mach
                 "matrix_unit needs vectorize = transposed, dot_products, pack_a and pack_b = block");
   rules.require(plan.registerTaps == 1 && plan.unroll == DirectWeightsPlan().unroll,
                 "register_taps must be 1 and unroll 4: matrix_unit has steps of its own");
-  rules.require(kAmxBf16.holds(ceilDiv(plan.registerRows, kAmxBf16.rows), plan.registerVectors), [&] {
+  rules.require(kAmxBf16.holds(rowTiles(plan.registerRows), plan.registerVectors), [&] {
     return "a register block of " + std::to_string(plan.registerRows) + " rows x " +
            std::to_string(plan.registerVectors) + " vectors takes more than 8 tiles with its operands";
   });
@@ -128,9 +128,7 @@ void directWeightsRules(const Problem& core, const DirectWeightsPlan& plan, cons
                 "pack_b must not be first_use: only vectorize = channels or transposed has it");
   shapeRules(core, plan, machine, rules);
   requireReductionBlocks(rules, core, plan.reduction);
-  const ConvView view = makeConvView(core, Pass::kDw);
-  const PartialSums sums =
-      plan.matrixUnit ? flatSums(view, plan.reduction) : ReductionPartition(view, plan.reduction).sums();
+  const PartialSums sums = sumsOf(makeConvView(core, Pass::kDw), plan);
   requireShortSums(rules, sums, plan.reductionParts);
   rules.require(!plan.packsOnFirstUse() || sums.chainsOfBlock() == 1, [&] {
     return "pack_b must not be first_use: its reduction blocks have at most " + std::to_string(kLongestChain) +

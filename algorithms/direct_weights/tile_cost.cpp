@@ -11,7 +11,7 @@
 #include "algorithms/direct_weights/rates.h"
 #include "algorithms/direct_weights/sums_in_flight.h"
 #include "algorithms/kit/column_runs.h"
-#include "algorithms/kit/tile_cycles.h"
+#include "algorithms/kit/matrix_tiles.h"
 
 namespace cubejit {
 namespace {
@@ -125,7 +125,7 @@ double lateColumnCycles(const WeightShape& s) {
 
 // Taps begin at any column: rows of A straddle lines but for every 32nd.
 double productCycles(const WeightShape& s) {
-  const double tilesOfRows = std::ceil(s.meanRows / static_cast<double>(kAmxBf16.rows));
+  const double tilesOfRows = std::ceil(s.meanRows / static_cast<double>(kTileRows));
   const double products = static_cast<double>(flatSums(s.v, s.plan.reduction).steps);
   return matrixUnitCycles(s.m.isa, s.v.big.dtype, {tilesOfRows, s.meanVectors, s.v.taps() > 1 ? 2.0 : 1.0},
                           s.calls * products, s.calls);

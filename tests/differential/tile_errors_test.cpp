@@ -21,7 +21,7 @@ struct Norms {
   double dx = 0, dw = 0;
 };
 
-// Of the errors, as a share of the results' own.
+// The norm of the errors, as a share of the norm of the right results.
 double errorNorm(const PlacedTensor& defined, const std::vector<float>& got) {
   double wrong = 0, all = 0;
   for (std::size_t i = 0; i < got.size(); ++i) {

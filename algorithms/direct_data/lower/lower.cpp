@@ -19,6 +19,7 @@
 #include "algorithms/kit/lower/epilogue.h"
 #include "algorithms/kit/lower/operand.h"
 #include "algorithms/kit/lower/pack_weights.h"
+#include "algorithms/kit/lower/tile_blocks.h"
 #include "algorithms/kit/panel_pitch.h"
 #include "algorithms/kit/work.h"
 
@@ -91,8 +92,7 @@ class DirectDataLowering {
     dx_.addStream(b_, "c");
     dy_.addTensorStream(b_, "dy");
     dy_.addPanelStream(b_, "panel");
-    const bool tilePanel = plan_.matrixUnit && plan_.packA;
-    if (tilePanel) placeStreams(b_, tilePanelOf({}));
+    if (hasTilePanel()) placeStreams(b_, tilePanelOf({}));
     dx_.addTensorStream(b_, "dx");
     dx_.addPanelStream(b_);
     const int weights = plan_.packsPerTask() ? b_.addStream("w", weightBuffer_) : w;
@@ -153,7 +153,7 @@ class DirectDataLowering {
       blockBody.push_back(
           callNode(Call{"zero", dx_.stream, -1, dx_.stream, {}, {Variant{b_.addKernel(zero), -1, false}}}));
     }
-    if (tilePanel)
+    if (hasTilePanel())
       for (Node& node : loadTiles(b_, tilePanelOf(cacheAxis))) blockBody.push_back(std::move(node));
     else if (plan_.packA)
       blockBody.push_back(packNode(b_, panels(cacheAxis)));
@@ -197,9 +197,8 @@ class DirectDataLowering {
     }
   }
 
-  TilePanel tilePanelOf(const std::array<int, 2>& cacheAxis) const {
-    return TilePanel{dy_, axes_, tiles_, cacheAxis, lanes_};
-  }
+  bool hasTilePanel() const { return plan_.matrixUnit && plan_.packA; }
+  TilePanel tilePanelOf(const std::array<int, 2>& cacheAxis) const { return {dy_, axes_, tiles_, cacheAxis, lanes_}; }
 
   DataPanels panels(const std::array<int, 2>& cacheAxis) const {
     return DataPanels{dy_,      dx_,    axes_,
@@ -343,9 +342,11 @@ class DirectDataLowering {
       SegmentList products(1);
       for (const TapGroup& g : groupsOf(p))
         products.front().push_back({g.aOffset, g.bOffset, reduced_ / pairsOfProduct(reduced_)});
-      v.kernel = b_.addKernel(
-          productOf({lens.w + (lens.h - 1) * (dy_.pitch.h / dy_.pitch.w), width, width_, reduced_,
-                     axes_[2].operandStep * dy_.pitch.w, axes_[2].resultStep * dx_.pitch.w, g_.operand.dtype}));
+      const std::int64_t pixels = lens.w + (lens.h - 1) * (dy_.pitch.h / dy_.pitch.w), columns = roundUp(width, lanes_);
+      v.kernel =
+          b_.addKernel(productOf({pixels, columns, pairsOfProduct(reduced_), g_.operand.dtype,
+                                  axes_[2].operandStep * dy_.pitch.w, width_ * 4, axes_[2].resultStep * dx_.pitch.w,
+                                  "dx_tiles_" + std::to_string(pixels) + "x" + std::to_string(columns / lanes_)}));
       v.list = b_.addList(std::move(products));
       return v;
     }
@@ -386,7 +387,6 @@ class DirectDataLowering {
   }
   // Reduced channels of one iteration of the main section; what is left is the remainder section.
   std::int64_t kUnroll() const { return plan_.unroll * (inputVectors_ ? lanes_ : 1); }
-
   std::int64_t remainderSteps(std::int64_t left) const { return inputVectors_ ? (left + lanes_ - 1) / lanes_ : left; }
 
   // How many of so many steps are one iteration of a section. Edges of an image have sections of their own, dozens of them

@@ -4,37 +4,17 @@
 #include "algorithms/direct_data/lower/tile_block.h"
 
 #include <algorithm>
-#include <string>
 #include <utility>
 #include <variant>
 
 #include "algorithms/kit/lower/panel_moves.h"
+#include "algorithms/kit/lower/tile_blocks.h"
 
 namespace cubejit {
 
-TileProduct productOf(const TileBlock& block) {
-  TileProduct p;
-  const std::int64_t columns = ceilDiv(block.width, kTileColumns);
-  p.label = "dx_tiles_" + std::to_string(block.pixels) + "x" + std::to_string(columns);
-  p.rows = block.pixels;
-  p.cols = columns * kTileColumns;
-  p.tileRows = ceilDiv(block.pixels, rowTiles(block.pixels));
-  p.pairs = pairsOfProduct(block.pairs);
-  p.operand = elementOf(block.type);
-  p.aPitch = block.aPitch;
-  p.bPitch = block.packedWidth * 4;
-  p.cPitch = block.cPitch;
-  p.aTile = p.tileRows * p.aPitch;
-  p.bTile = kTileColumns * 4;
-  p.cTile = p.tileRows * p.cPitch;
-  p.aStep = p.pairs * 4;
-  p.bStep = p.pairs * p.bPitch;
-  return p;
-}
-
 namespace {
 
-// Of a cache block's rows of operands, those that are zeros.
+// How many of the rows that a cache block reads lie above dy's first row and below its last one; their panel rows are zeros.
 struct ZeroRows {
   std::int64_t above = 0, below = 0;
   friend bool operator==(const ZeroRows& x, const ZeroRows& y) = default;
@@ -95,9 +75,7 @@ std::vector<Node> loadTiles(ProgramBuilder& b, const TilePanel& p) {
   const TensorView& t = *o.view;
   const PanelElements elements = p.tiles.taps > 1 ? PanelElements::kHalves : PanelElements::kChannelPairs;
   const std::vector<ChannelPiece> pieces = channelPieces(t, t.channels, elements);
-  const int piece = b.addAxis("piece_in", static_cast<int>(pieces.size()));
-  for (std::size_t i = 0; i < pieces.size(); ++i)
-    b.addStep(piece, {{o.tensor, pieces[i].tensorOffset}, {o.panel, pieces[i].panelOffset}}, static_cast<int>(i));
+  const int piece = addPieceAxis(b, "piece_in", pieces, o.tensor, o.panel);
   std::vector<int> moves;
   for (const ChannelPiece& each : pieces) {
     Kernel move = loadMove(t, each, PanelMove{p.lanes, t.extent.w, o.pitch.w, elements});
@@ -107,14 +85,7 @@ std::vector<Node> loadTiles(ProgramBuilder& b, const TilePanel& p) {
     moves.push_back(b.addKernel(std::move(move)));
   }
   const auto zeros = [&](const char* label, std::int64_t columns) {
-    const std::int64_t bytes = columns * o.pitch.w;
-    return b.addKernel(Fill{.lanes = p.lanes,
-                            .rows = 1,
-                            .cols = bytes % 4 == 0 ? bytes / 4 : bytes / 2,
-                            .dstPitch = bytes,
-                            .element = bytes % 4 == 0 ? Element::kF32 : Element::kHalf,
-                            .list = ListSteps{0, o.pitch.h},
-                            .label = label});
+    return b.addKernel(zeroRuns(p.lanes, columns * o.pitch.w, o.pitch.h, label));
   };
   Call load{"load_panel", o.tensor, -1, o.panel, {p.cacheAxis[0], p.cacheAxis[1], piece}, {}};
   Call between{"zero_columns", o.panel, -1, o.panel, {p.cacheAxis[0], p.cacheAxis[1]}, {}}, outside = between;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the kernel of a register block in tiles, and how dy comes into its panel. Leaves where panels lie to lower.cpp.
+// Decides what tiles make of a data gradient, and how dy comes into its panel. Leaves where panels lie to lower.cpp.
 #pragma once
 
 #include <array>
@@ -14,16 +14,6 @@
 #include "algorithms/kit/lower/operand.h"
 
 namespace cubejit {
-
-/// A block of pixels, or of zeros between them, by `width` channels of dx: pixels lie `aPitch` bytes apart in dy and `cPitch` in the panel of dx; packed weights have
-/// rows of `packedWidth` channels.
-struct TileBlock {
-  std::int64_t pixels = 1, width = 16, packedWidth = 16;
-  std::int64_t pairs = 1;  ///< of channels of dy, a tap's whole sum
-  std::int64_t aPitch = 0, cPitch = 0;
-  DType type = DType::kBf16;
-};
-TileProduct productOf(const TileBlock& block);
 
 /// What tiles make of a data gradient.
 struct TileLayout {

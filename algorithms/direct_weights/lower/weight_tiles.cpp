@@ -9,12 +9,13 @@
 #include <utility>
 
 #include "algorithms/kit/lower/panel_moves.h"
+#include "algorithms/kit/lower/tile_blocks.h"
 #include "algorithms/kit/panel_pitch.h"
 
 namespace cubejit {
 namespace {
 
-constexpr std::int64_t kColumnBytes = 2, kTileColumns = TileProduct::kTileColumns;
+constexpr std::int64_t kColumnBytes = 2;
 
 std::vector<std::int64_t> residues(const ConvView& v, int axis) {
   std::vector<std::int64_t> out;
@@ -35,8 +36,8 @@ std::int64_t zeroChannels(const ChannelPart& c, std::int64_t part) { return whol
 
 }  // namespace
 
-// Of a block's positions on an axis, those of a residue that are there: how many, where the first one lies in the tensor (from the block's
-// first position that is inside) and in the panel.
+// The positions on an axis that a block reads of the big tensor and that have a given residue, without those in the padding: how many there are,
+// where the first one lies in the tensor (counted from the first position that the block reads) and in the panel.
 struct WeightTiles::Positions {
   std::int64_t count = 0, inTensor = 0, inPanel = 0;
 };
@@ -123,11 +124,10 @@ std::vector<Node> WeightTiles::loadBig(ProgramBuilder& b, const Operand& o, int 
   const int residueAxis = b.addAxis("residue", static_cast<int>(std::ssize(ofH_) * std::ssize(ofW_)));
   for (std::int64_t i = 0; i < std::ssize(ofH_) * std::ssize(ofW_); ++i)
     b.addStep(residueAxis, {{o.panel, i * residueBytes()}}, static_cast<int>(i));
-  const std::vector<ChannelPiece> longest = channelPieces(t, big_.mostLoaded(), PanelElements::kWide);
-  const int piece = b.addAxis("piece_big", static_cast<int>(longest.size()));
-  for (std::size_t i = 0; i < longest.size(); ++i)
-    b.addStep(piece, {{o.tensor, longest[i].tensorOffset}, {o.panel, longest[i].panelOffset / 4 * bigPitch_.c.each}},
-              static_cast<int>(i));
+  const std::vector<ChannelPiece> longest = channelPieces(t, big_.mostLoaded(), PanelElements::kHalves);
+  std::vector<ChannelPiece> planes = longest;
+  for (ChannelPiece& each : planes) each.panelOffset = each.panelOffset / kColumnBytes * bigPitch_.c.each;
+  const int piece = addPieceAxis(b, "piece_big", planes, o.tensor, o.panel);
   Call move{"load_big", o.tensor, -1, o.panel, {blockAxis, residueAxis, partition, piece}, {}};
   Call before{"zero_before", o.panel, -1, o.panel, {blockAxis, residueAxis, partition}, {}}, behind = before;
   behind.name = "zero_behind";
@@ -172,7 +172,7 @@ std::vector<Node> WeightTiles::loadBig(ProgramBuilder& b, const Operand& o, int 
           };
           zeros(before, any ? begin : all, fillsBefore);
           zeros(behind, any ? all - end : 0, fillsBehind);
-          const std::vector<ChannelPiece> pieces = channelPieces(t, big_.loadCount(part), PanelElements::kWide);
+          const std::vector<ChannelPiece> pieces = channelPieces(t, big_.loadCount(part), PanelElements::kHalves);
           for (std::size_t i = 0; i < longest.size(); ++i) {
             Variant variant;
             if (any && i < pieces.size()) {
@@ -203,9 +203,7 @@ std::vector<Node> WeightTiles::loadBig(ProgramBuilder& b, const Operand& o, int 
 std::vector<Node> WeightTiles::loadSmall(ProgramBuilder& b, const Operand& o, int blockAxis, int partition) const {
   const TensorView& t = *o.view;
   const std::vector<ChannelPiece> longest = channelPieces(t, small_.mostLoaded(), PanelElements::kWide);
-  const int piece = b.addAxis("piece_small", static_cast<int>(longest.size()));
-  for (std::size_t i = 0; i < longest.size(); ++i)
-    b.addStep(piece, {{o.tensor, longest[i].tensorOffset}, {o.panel, longest[i].panelOffset}}, static_cast<int>(i));
+  const int piece = addPieceAxis(b, "piece_small", longest, o.tensor, o.panel);
   Call move{"load_small", o.tensor, -1, o.panel, {blockAxis, partition, piece}, {}}, last = move;
   last.name = "load_last";
   Call between{"zero_between", o.panel, -1, o.panel, {blockAxis}, {}}, behind = between;
@@ -230,12 +228,7 @@ std::vector<Node> WeightTiles::loadSmall(ProgramBuilder& b, const Operand& o, in
     const auto zeros = [&](Call& call, std::int64_t count, SegmentList list) {
       Variant variant;
       if (count > 0 && list.front().front().outer > 0) {
-        variant.kernel = b.addKernel(Fill{.lanes = lanes_,
-                                          .rows = 1,
-                                          .cols = count * smallPitch_.w / 4,
-                                          .dstPitch = smallPitch_.w * count,
-                                          .list = ListSteps{0, rowByRow.c},
-                                          .label = call.name});
+        variant.kernel = b.addKernel(zeroRuns(lanes_, count * smallPitch_.w, rowByRow.c, call.name));
         variant.list = b.addList(std::move(list));
       }
       call.variants.push_back(variant);
@@ -284,23 +277,8 @@ std::vector<Node> WeightTiles::loadSmall(ProgramBuilder& b, const Operand& o, in
 }
 
 TileProduct WeightTiles::product(int cls, std::int64_t rows, std::int64_t columns, std::int64_t pitch) const {
-  const FlatProducts sums = products(blocks_.ofClass(cls));
-  TileProduct p;
-  p.rows = rows;
-  p.cols = wholeTiles(columns);
-  p.tileRows = ceilDiv(rows, ceilDiv(rows, kAmxBf16.rows));
-  p.pairs = sums.pairs;
-  p.operand = elementOf(v_.big.dtype);
-  p.aPitch = bigPitch_.c.each;
-  p.bPitch = smallPitch_.w;
-  p.cPitch = pitch;
-  p.aTile = p.tileRows * p.aPitch;
-  p.bTile = kTileColumns * 4;
-  p.cTile = p.tileRows * p.cPitch;
-  p.aStep = p.pairs * 2 * kColumnBytes;
-  p.bStep = p.pairs * p.bPitch;
-  p.label = "dw_tiles_" + std::to_string(rows) + "x" + std::to_string(columns);
-  return p;
+  return productOf({rows, wholeTiles(columns), products(blocks_.ofClass(cls)).pairs, v_.big.dtype, bigPitch_.c.each,
+                    smallPitch_.w, pitch, "dw_tiles_" + std::to_string(rows) + "x" + std::to_string(columns)});
 }
 
 SegmentList WeightTiles::segments(int cls, const Dhw& tap) const {
@@ -310,12 +288,12 @@ SegmentList WeightTiles::segments(int cls, const Dhw& tap) const {
   if (usedPixels(v_, 1, block, tap.h).length() == 0 || usedPixels(v_, 2, block, tap.w).length() == 0) return list;
   const TapPlace h = placeOfTap(v_, 1, tap.h), w = placeOfTap(v_, 2, tap.w);
   const std::int64_t residue = rankOf(ofH_, h.residue) * std::ssize(ofW_) + rankOf(ofW_, w.residue),
-                     column = (h.shift - alongH_.first) * row_ + w.shift - alongW_.first;
+                     column = (h.shift - alongH_.first) * row_ + w.shift - alongW_.first, count = products(block).count;
   for (std::int64_t n = 0; n < block.n.length(); ++n) {
     for (std::int64_t d = depths.lo; d < depths.hi; ++d) {
       const std::int64_t plane = d * v_.stride.d + tap.d * v_.dilation.d;
       list.front().push_back({n * bigPitch_.n + plane * bigPitch_.d + residue * residueBytes() + column * kColumnBytes,
-                              n * smallPitch_.n + d * smallPitch_.d, products(block).count});
+                              n * smallPitch_.n + d * smallPitch_.d, count});
     }
   }
   return list;

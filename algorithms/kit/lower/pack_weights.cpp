@@ -114,16 +114,11 @@ Call packCall(ProgramBuilder& b, const DataGradient& g, const PackedWeights& p, 
   return call;
 }
 
-// Channels and taps along W are pairs together: each pair's members are where they are, another way apart than the next one's.
-void addPackTapsPhase(ProgramBuilder& b, const DataGradient& g, const PackedWeights& p, int weights, int packed) {
+// The body of the phase where channels and taps along W are pairs together: how far apart a pair's members lie differs from pair to pair.
+void packTaps(ProgramBuilder& b, const DataGradient& g, const PackedWeights& p, Ends ends, int groups, int blocks) {
   const std::int64_t channels = g.operand.channels, members = p.tapsAlongW * channels;
   const auto member = [&](std::int64_t k) { return k / channels * g.wTap.w + k % channels * g.wReduced; };
-  b.beginPhase("pack_weights");
-  const int src = b.addStream("w", weights), dst = b.addStream("packed", packed);
-  const int groups = b.addUniformAxis("g", g.view.groups, {{src, g.wGroup}, {dst, p.blocks * p.blockBytes(g)}});
-  const int blocks = b.addAxis("n", 2);
-  for (std::int64_t i = 0; i < p.blocks; ++i)
-    b.addStep(blocks, {{src, i * p.width * g.wResult}, {dst, i * p.blockBytes(g)}}, p.widthOf(i) < p.width ? 1 : 0);
+  const int src = ends.source, dst = ends.sink;
   const std::int64_t rowBytes = p.tapPitch();
   const int d = b.addUniformAxis("kd", g.view.kernel.d, {{src, g.wTap.d}, {dst, g.view.kernel.h * rowBytes}});
   const int h = b.addUniformAxis("kh", g.view.kernel.h, {{src, g.wTap.h}, {dst, rowBytes}});
@@ -158,7 +153,6 @@ void addPackTapsPhase(ProgramBuilder& b, const DataGradient& g, const PackedWeig
 std::int64_t PackedWeights::widthOf(std::int64_t block) const { return std::min(width, channels - block * width); }
 
 void addPackPhase(ProgramBuilder& b, const DataGradient& g, const PackedWeights& p, int weights, int packed) {
-  if (p.tapsAlongW > 1) return addPackTapsPhase(b, g, p, weights, packed);
   b.beginPhase("pack_weights");
   const int src = b.addStream("w", weights), dst = b.addStream("packed", packed);
   const int groups = b.addUniformAxis("g", g.view.groups, {{src, g.wGroup}, {dst, p.blocks * p.blockBytes(g)}});
@@ -166,6 +160,7 @@ void addPackPhase(ProgramBuilder& b, const DataGradient& g, const PackedWeights&
   for (std::int64_t i = 0; i < p.blocks; ++i) {
     b.addStep(blocks, {{src, i * p.width * g.wResult}, {dst, i * p.blockBytes(g)}}, p.widthOf(i) < p.width ? 1 : 0);
   }
+  if (p.tapsAlongW > 1) return packTaps(b, g, p, Ends{src, dst}, groups, blocks);
   const WeightMoves moves = movesOf(g, p);
   const bool oneByOne = p.lastAlone && !rowsAtOnce(moves);  // its matrix is one of its own
   const std::int64_t atOnce = oneByOne ? 1 : atOnceOf(moves, p);

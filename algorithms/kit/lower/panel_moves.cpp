@@ -4,6 +4,7 @@
 #include "algorithms/kit/lower/panel_moves.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "algorithms/kit/rates.h"
 
@@ -29,6 +30,13 @@ std::vector<ChannelPiece> channelPieces(const TensorView& t, std::int64_t channe
     pieces.push_back({0, 0, channels, 0});
   }
   return pieces;
+}
+
+int addPieceAxis(ProgramBuilder& b, std::string name, const std::vector<ChannelPiece>& pieces, int tensor, int panel) {
+  const int axis = b.addAxis(std::move(name), static_cast<int>(pieces.size()));
+  for (std::size_t i = 0; i < pieces.size(); ++i)
+    b.addStep(axis, {{tensor, pieces[i].tensorOffset}, {panel, pieces[i].panelOffset}}, static_cast<int>(i));
+  return axis;
 }
 
 Kernel loadMove(const TensorView& t, const ChannelPiece& piece, const PanelMove& m) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "algorithms/kit/conv_view.h"
@@ -34,6 +35,9 @@ struct ChannelPiece {
 
 /// The pieces of `channels` channels that begin at the start of a block.
 std::vector<ChannelPiece> channelPieces(const TensorView& t, std::int64_t channels, PanelElements elements);
+
+/// An axis over them, a class each, which moves both streams.
+int addPieceAxis(ProgramBuilder& b, std::string name, const std::vector<ChannelPiece>& pieces, int tensor, int panel);
 
 struct PanelMove {
   int lanes = 16;

@@ -60,9 +60,7 @@ Node packPixels(ProgramBuilder& b, const ConvView& view, const PixelBlocks& bloc
   const int plane = steps("d_big", "d_small", most.d, t.dStride, o.pitch.d);
   const int row = steps("h_big", "h_small", mostRows, t.hStride, o.pitch.h);
   const std::vector<ChannelPiece> longest = channelPieces(t, p.part.mostLoaded(), p.move.elements);
-  const int piece = b.addAxis(p.big ? "piece_big" : "piece_small", static_cast<int>(longest.size()));
-  for (std::size_t i = 0; i < longest.size(); ++i)
-    b.addStep(piece, {{o.tensor, longest[i].tensorOffset}, {o.panel, longest[i].panelOffset}}, static_cast<int>(i));
+  const int piece = addPieceAxis(b, p.big ? "piece_big" : "piece_small", longest, o.tensor, o.panel);
   Call call{
       p.big ? "load_big" : "load_small", o.tensor, -1, o.panel, {blockAxis, image, plane, row, partAxis, piece}, {}};
   for (int cls = 0; cls < blocks.classes; ++cls) {

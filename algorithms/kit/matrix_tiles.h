@@ -1,14 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what products on a host's matrix unit cost, of every room that has them.
+// Decides, for every room, how large the tiles of a host's matrix unit are, which blocks of them are looked at, and what products cost.
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 
 #include "cubejit/dtype.h"
 #include "cubejit/host_isa.h"
+#include "tiling/rounding.h"
 
 namespace cubejit {
+
+inline constexpr std::int64_t kTileRows = kAmxBf16.rows, kTileColumns = kAmxBf16.rowBytes / 4,
+                              kTilePairs = kTileColumns;
+
+/// Tiles that so many rows of a block take.
+inline std::int64_t rowTiles(std::int64_t rows) { return ceilDiv(rows, kTileRows); }
+
+/// Blocks of sums worth a look: tiles along rows, along columns.
+inline constexpr std::array<std::array<std::int64_t, 2>, 4> kTileBlocks{{{2, 2}, {1, 3}, {3, 1}, {1, 1}}};
 
 /// A block of tiles: means over blocks. `rowLoads`: accesses that a row of A's tiles takes, two where rows straddle lines.
 struct TileBlockSize {
