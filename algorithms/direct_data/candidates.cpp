@@ -231,10 +231,13 @@ void addTilePlans(const Problem& problem, const Machine& m, std::vector<DirectDa
   plan.matrixUnit = plan.dotProducts = plan.packA = plan.bufferC = true;
   DataView g = viewOf(problem, axisOf(plan));
   g.view.oneAxis = false;
-  if (m.isa.matrixProduct(g.operand.dtype) == nullptr || !dotApplies(problem, Pass::kDx, g.operand.dtype) ||
-      pairsOfProduct(pairsOfTaps(g.view)) == 0)
-    return;
+  if (m.isa.matrixProduct(g.operand.dtype) == nullptr || !dotApplies(problem, Pass::kDx, g.operand.dtype)) return;
   const std::int64_t vectors = divUp(g.result.channels, kTileColumns), pixels = g.phaseLength[2];
+  // Panels have whole rows; signals that are far too long for that are for plans that cut them.
+  constexpr double kMostOfRow = 8;
+  const double row = static_cast<double>(g.operand.extent.w * g.operand.channels * 2) +
+                     static_cast<double>(g.result.extent.w * g.result.channels * 4);
+  if (row > kMostOfRow * static_cast<double>(m.buffers.l1Bytes)) return;
   for (const auto& [rows, columns] : kTileBlocks) {
     plan.registerVectors = std::min(columns, vectors);
     plan.registerW = equalPiece(pixels, rows * kTileRows);
@@ -244,7 +247,9 @@ void addTilePlans(const Problem& problem, const Machine& m, std::vector<DirectDa
       plan.packA = packA;
       addCacheBlocks(g, m, plan, cached);
       if (tapsOfProduct(g.view) == 1) addPrivateWeights(g, m, plan, out);
-      if (!g.operand.directFor(true) || g.view.kernel.w > 1 || g.view.pad.w > 0 || plan.registerH > 1) break;
+      if (!g.operand.directFor(true) || g.view.kernel.w > 1 || g.view.pad.w > 0 || plan.registerH > 1 ||
+          PairProducts(pairsOfTaps(g.view)).zeros > 0)
+        break;
     }
     for (DirectDataPlan& each : cached) {
       for (const IterateOrder order : {IterateOrder::kPixelsOuter, IterateOrder::kChannelsOuter}) {

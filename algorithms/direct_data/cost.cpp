@@ -102,7 +102,7 @@ class DirectDataCosting {
   }
 
   double productCycles() const {
-    const double products = reduced_ / static_cast<double>(pairsOfProduct(static_cast<std::int64_t>(reduced_)));
+    const auto products = static_cast<double>(PairProducts(pairsOfTaps(v_)).products);
     const std::int64_t tilesOfBlock = rowTiles(flatPixels(v_, plan_.registerH, plan_.registerW));
     return matrixUnitCycles(m_.isa, operand().dtype, {static_cast<double>(tilesOfBlock), meanVectors_},
                             passes_ * nBlocks_ * products, calls_);

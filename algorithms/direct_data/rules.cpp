@@ -82,10 +82,11 @@ void tileRules(const Problem& p, const DirectDataPlan& plan, const ConvView& v, 
   const bool gather = v.bigIsX;
   const TensorView &result = gather ? v.big : v.small, &operand = gather ? v.small : v.big;
   AxisRelation along{gather, result.extent.w, operand.extent.w, v.kernel.w, v.stride.w, v.dilation.w, v.pad.w};
-  const std::int64_t columns = padWithZeros(along).all();
-  rules.require(plan.packA || (columns == 0 && operand.directFor(true) && tapsOfProduct(v) == 1), [&] {
-    return "pack_a must be true: taps reach " + std::to_string(columns) +
-           " columns of zeros beside dy, which only a panel has, or dy is not channels-last with whole pairs of "
+  const std::int64_t columns = padWithZeros(along).all(), pairs = PairProducts(pairsOfTaps(v)).zeros;
+  rules.require(plan.packA || (columns == 0 && pairs == 0 && operand.directFor(true) && tapsOfProduct(v) == 1), [&] {
+    return "pack_a must be true: taps reach " + std::to_string(columns) + " columns of zeros beside dy, and products " +
+           std::to_string(pairs) +
+           " pairs behind its channels, which only a panel has, or dy is not channels-last with whole pairs of "
            "channels";
   });
   rules.require(m.isa.matrixProduct(operand.dtype) != nullptr && dotApplies(p, Pass::kDx, operand.dtype), [&] {
@@ -109,11 +110,6 @@ void tileRules(const Problem& p, const DirectDataPlan& plan, const ConvView& v, 
   });
   rules.require(tapsOfProduct(v) == 1 || !plan.packsPerTask(),
                 "pack_b must be beforehand: channels of several taps are pairs");
-  const std::int64_t pairs = pairsOfTaps(v);
-  rules.require(pairsOfProduct(pairs) > 0, [&] {
-    return "matrix_unit must be false: " + std::to_string(pairs) +
-           " pairs of channels are no equal products of 4 to 16";
-  });
   rules.require(plan.broadcastTaps == 1 && plan.unroll == DirectDataPlan().unroll,
                 "broadcast_taps must be 1 and unroll 4: matrix_unit has steps of its own");
 }

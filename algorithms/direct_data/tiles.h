@@ -15,27 +15,32 @@
 
 namespace cubejit {
 
-/// Pairs of each product for sums of `pairs`: as many as fit, and the same for all; 0 if that would be only a few.
-inline std::int64_t pairsOfProduct(std::int64_t pairs) {
-  constexpr std::int64_t kFewest = 4;
-  for (std::int64_t products = ceilDiv(pairs, kTilePairs); products > 0 && pairs / products >= kFewest; ++products) {
-    if (pairs % products == 0) return pairs / products;
-  }
-  return pairs <= kTilePairs ? pairs : 0;
-}
+/// Which products sum up so many pairs: few of them, of equally many pairs each. Zeros in both panels are the pairs that this is too many.
+struct PairProducts {
+  explicit PairProducts(std::int64_t pairs)
+      : products(ceilDiv(pairs, kTilePairs)), each(ceilDiv(pairs, products)), zeros(products * each - pairs) {}
+  std::int64_t products, each, zeros;
+};
 
 /// Taps along W whose channels are summed up together, in one product: all of them where pixels of few channels follow each other in dy's
-/// panel, so that a row of a tile has those of neighbouring pixels; else 1. A column of zeros is behind them, for the last pair's second member.
+/// panel, so that a row of a tile has those of neighbouring pixels; else 1.
 inline std::int64_t tapsOfProduct(const ConvView& v) {
   const std::int64_t together = v.kernel.w * v.big.channels;
   return !v.bigIsX && v.dilation.w == 1 && together <= 2 * kTilePairs ? v.kernel.w : 1;
 }
 
+/// Columns of zeros behind all that taps reach: the last pair of an odd number of channels reads one more.
+inline std::int64_t columnsOfLastPair(const ConvView& v) {
+  const std::int64_t taps = tapsOfProduct(v);
+  return taps > 1 ? taps * v.big.channels % 2 : 0;
+}
+
 /// Pixels of a block of `rows` whole rows of `columns`, or of a piece of one, with the zeros between them. Precondition of several: strides of one.
 inline std::int64_t flatPixels(const ConvView& v, std::int64_t rows, std::int64_t columns) {
   const std::int64_t reach = (v.kernel.w - 1) * v.dilation.w, first = v.bigIsX ? v.pad.w - reach : -v.pad.w,
-                     operands = v.bigIsX ? v.small.extent.w : v.big.extent.w + (tapsOfProduct(v) > 1 ? 1 : 0),
-                     row = std::max(operands, first + columns + reach) - std::min<std::int64_t>(0, first);
+                     operands = v.bigIsX ? v.small.extent.w : v.big.extent.w,
+                     row = std::max(operands, first + columns + reach) + columnsOfLastPair(v) -
+                           std::min<std::int64_t>(0, first);
   return columns + (rows - 1) * row;
 }
 

@@ -40,6 +40,9 @@ void expectTilePlansAreRight(const RandomPlans<Plan>& kind) {
   if (!hostRuns(kTileLevel)) GTEST_SKIP() << "neither AMX nor AVX512-BF16 to imitate it with";
   EXPECT_GT(verifyPlans(kind, {kTileLevel, DType::kBf16, kUsualBackend}, 700).size(), 900U);
   EXPECT_GT(verifyPlans(kind, {IsaLevel::kAvx512AmxFp16, DType::kF16, kUsualBackend}, 350).size(), 400U);
+  if (CUBEJIT_TESTS_LLVM) {
+    EXPECT_GT(verifyPlans(kind, {kTileLevel, DType::kBf16, BackendKind::kLlvm}, 40).size(), 50U);
+  }
   EXPECT_EQ(takeTileFaults(), "");
 }
 

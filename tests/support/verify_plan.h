@@ -20,6 +20,7 @@ inline Options eagerOptions(IsaLevel level) {
   Options options;
   options.wakeCycles = 0;
   options.isa = level;
+  options.verify = true;  // what is read beyond a buffer may be harmless, or a NaN, as memory has it
   return options;
 }
 

@@ -31,11 +31,13 @@ TileLayout layOutTiles(const DirectDataPlan& plan, DataGradient& g, std::array<A
   TileLayout t;
   t.taps = tapsOfProduct(g.view);
   t.pairs = pairsOfTaps(g.view);
+  const PairProducts sum(t.pairs);
+  t.products = sum.products, t.zeroPairs = sum.zeros;
   t.severalRows = plan.registerH > 1;
   t.columns = padWithZeros(relation[2]);
+  t.columns.behind += columnsOfLastPair(g.view);
   if (t.severalRows) t.rows = padWithZeros(relation[1]);
   if (t.taps == 1) return t;
-  t.columns.behind = std::max<std::int64_t>(1, t.columns.behind);  // what the last pair may have for a second member
   relation[2].kernel = g.view.kernel.w = 1;
   g.taps /= t.taps;
   return t;
@@ -78,10 +80,14 @@ std::vector<Node> loadTiles(ProgramBuilder& b, const TilePanel& p) {
   const int piece = addPieceAxis(b, "piece_in", pieces, o.tensor, o.panel);
   std::vector<int> moves;
   for (const ChannelPiece& each : pieces) {
+    const bool last = &each == &pieces.back();
     Kernel move = loadMove(t, each, PanelMove{p.lanes, t.extent.w, o.pitch.w, elements});
-    std::visit(
-        overloaded{[&](OneOf<Copy, Transpose> auto& m) { m.list = ListSteps{t.hStride, o.pitch.h}; }, [](auto&) {}},
-        move);
+    std::visit(overloaded{[&](OneOf<Copy, Transpose> auto& m) {
+                            m.list = ListSteps{t.hStride, o.pitch.h};
+                            if (last) m.padCols += p.tiles.zeroPairs * 4 / elementBytes(m.to);
+                          },
+                          [](auto&) {}},
+               move);
     moves.push_back(b.addKernel(std::move(move)));
   }
   const auto zeros = [&](const char* label, std::int64_t columns) {

@@ -63,32 +63,59 @@ struct Ends {
   int source = -1, sink = -1;
 };
 
-// `atOnce` reduction channels a step: the first whole() of them are class 0; one that is alone is the last step, of class 1.
+// What a step along the reduction packs: several channels or pairs, one that is alone, or zeros behind all of them.
+enum class Packs : std::uint8_t { kWhole, kAlone, kZeros };
+
+// Those that there are; a step's class is its place among them.
+std::vector<Packs> stepsOf(const PackedWeights& p) {
+  std::vector<Packs> steps{Packs::kWhole};
+  if (p.lastAlone) steps.push_back(Packs::kAlone);
+  if (p.zeroPairs > 0) steps.push_back(Packs::kZeros);
+  return steps;
+}
+
+// `atOnce` reduction channels a step.
 int reducedAxis(ProgramBuilder& b, const char* name, const DataGradient& g, const PackedWeights& p, Ends ends,
                 std::int64_t atOnce) {
-  if (!p.lastAlone) {
+  const auto classes = static_cast<int>(stepsOf(p).size());
+  if (classes == 1) {
     return b.addUniformAxis(name, p.reduced / atOnce,
                             {{ends.source, atOnce * p.step(g)}, {ends.sink, atOnce * p.reducedPitch(g)}});
   }
-  const int axis = b.addAxis(name, 2);
+  const int axis = b.addAxis(name, classes);
   for (std::int64_t k = 0; k < p.reduced; k += k < p.whole() ? atOnce : 1) {
     b.addStep(axis, {{ends.source, k * p.step(g)}, {ends.sink, k * p.reducedPitch(g)}}, k < p.whole() ? 0 : 1);
   }
+  if (p.zeroPairs > 0) b.addStep(axis, {{ends.sink, p.reduced * p.reducedPitch(g)}}, classes - 1);
   return axis;
 }
 
-// One matrix of w: taps of one reduction channel, or (rowsAtOnce) a tap of `atOnce` of them. `reduced`: the axis whose class 1
-// is the channel that is alone, if there is one.
+// Zeros behind a matrix of w.
+Fill zeroPairs(const PackedWeights& p, const WeightMoves& moves) {
+  return {.lanes = p.lanes,
+          .rows = rowsAtOnce(moves) ? 1 : moves.taps.count,
+          .cols = p.zeroPairs * p.width,
+          .dstPitch = rowsAtOnce(moves) ? p.tapPitch() : moves.taps.packed,
+          .label = "zero_pairs"};
+}
+
+// One matrix of w: taps of one reduction channel, or (rowsAtOnce) a tap of `atOnce` of them. `reduced`: the axis of stepsOf(), if
+// there are several.
 Call packCall(ProgramBuilder& b, const DataGradient& g, const PackedWeights& p, const WeightMoves& moves, Ends ends,
               int blocks, int reduced, std::int64_t atOnce, int prefetchAhead) {
   Call call{"pack", ends.source, -1, ends.sink, {blocks}, {}};
-  if (p.lastAlone) call.classAxes.push_back(reduced);
+  const std::vector<Packs> steps = stepsOf(p);
+  if (steps.size() > 1) call.classAxes.push_back(reduced);
   for (int cls = 0; cls < 2; ++cls) {
     const std::int64_t width = cls == 0 ? p.width : p.channels % p.width;
-    for (const bool alone : {false, true}) {
-      if (alone && !p.lastAlone) continue;
+    for (const Packs packs : steps) {
       call.variants.emplace_back();
-      if (width == 0 || (cls == 0 && p.channels < p.width) || (!alone && p.whole() == 0)) continue;
+      if (width == 0 || (cls == 0 && p.channels < p.width) || (packs == Packs::kWhole && p.whole() == 0)) continue;
+      if (packs == Packs::kZeros) {
+        call.variants.back().kernel = b.addKernel(zeroPairs(p, moves));
+        continue;
+      }
+      const bool alone = packs == Packs::kAlone;
       const std::int64_t rows = alone ? 1 : atOnce;
       const bool copies = moves.matrix == WeightMatrix::kLanes;
       Copy move{.lanes = p.lanes,
@@ -162,7 +189,7 @@ void addPackPhase(ProgramBuilder& b, const DataGradient& g, const PackedWeights&
   }
   if (p.tapsAlongW > 1) return packTaps(b, g, p, Ends{src, dst}, groups, blocks);
   const WeightMoves moves = movesOf(g, p);
-  const bool oneByOne = p.lastAlone && !rowsAtOnce(moves);  // its matrix is one of its own
+  const bool oneByOne = stepsOf(p).size() > 1 && !rowsAtOnce(moves);  // each step's matrix is one of its own
   const std::int64_t atOnce = oneByOne ? 1 : atOnceOf(moves, p);
   const Ends ends{src, dst};
   const int outer = reducedAxis(b, "k0", g, p, ends, atOnce);

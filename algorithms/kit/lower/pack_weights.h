@@ -23,16 +23,18 @@ struct PackedWeights {
   bool tapsTogether = false;    ///< the taps of a reduction channel follow each other
   bool lastAlone = false;       ///< the last pair has no second member: zero stands for it
   std::int64_t tapsAlongW = 1;  ///< more: pairs are of all channels of so many taps, tap by tap; g.taps are the others
+  std::int64_t zeroPairs = 0;   ///< of zeros behind each tap's; only where taps are not together
 
+  std::int64_t all() const { return reduced + zeroPairs; }
   /// How many of them miss no member.
   std::int64_t whole() const { return lastAlone ? reduced - 1 : reduced; }
   /// Bytes in w from one reduction channel (or pair) to the next.
   std::int64_t step(const DataGradient& g) const { return pairs ? 2 * g.wReduced : g.wReduced; }
 
   std::int64_t widthOf(std::int64_t block) const;  ///< channels that exist in a block
-  std::int64_t blockBytes(const DataGradient& g) const { return g.taps * reduced * width * 4; }
+  std::int64_t blockBytes(const DataGradient& g) const { return g.taps * all() * width * 4; }
   /// Bytes from one tap to the next, from one reduction channel to the next.
-  std::int64_t tapPitch() const { return (tapsTogether ? 1 : reduced) * width * 4; }
+  std::int64_t tapPitch() const { return (tapsTogether ? 1 : all()) * width * 4; }
   std::int64_t reducedPitch(const DataGradient& g) const { return (tapsTogether ? g.taps : 1) * width * 4; }
 };
 

@@ -37,8 +37,9 @@ TEST(PlanTime, RealisticProblemsArePlannedSoon) {
   for (int i = 0; i < problems; ++i) {
     const Problem p = random.next();
     const Pass pass = kPasses[static_cast<std::size_t>(random.below(kPasses.size()))];
-    constexpr IsaLevel kLevels[] = {IsaLevel::kAvx2, IsaLevel::kAvx512, IsaLevel::kAvx512Bf16};
-    const IsaLevel level = kLevels[random.below(3)];
+    constexpr IsaLevel kLevels[] = {IsaLevel::kAvx2, IsaLevel::kAvx512, IsaLevel::kAvx512Bf16,
+                                    IsaLevel::kAvx512AmxFp16};
+    const IsaLevel level = kLevels[random.below(4)];
     const double begin = cpuMilliseconds();
     const auto choice = choosePlanWithin(p, pass, hostOf(level), false, WeightsUse::kEachRun, {});
     times.push_back(cpuMilliseconds() - begin);
