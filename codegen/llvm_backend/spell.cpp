@@ -54,12 +54,19 @@ Value* Speller::spell(const VInstr& i, const SpelledOperands& o) {
     case VOp::kAddF: return b_.CreateFAdd(o.src1, o.src2);
     case VOp::kMinF: return b_.CreateSelect(b_.CreateFCmpOLT(o.src1, o.src2), o.src1, o.src2);
     case VOp::kMaxF: return b_.CreateSelect(b_.CreateFCmpOGT(o.src1, o.src2), o.src1, o.src2);
+    case VOp::kSubF: return b_.CreateFSub(o.src1, o.src2);
     case VOp::kMul: return b_.CreateFMul(o.src1, o.src2);
+    case VOp::kDiv: return b_.CreateFDiv(o.src1, o.src2);
+    case VOp::kSqrt: return b_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, o.src1);
+    case VOp::kRound:
+      return b_.CreateUnaryIntrinsic(i.imm == 0 ? llvm::Intrinsic::nearbyint : llvm::Intrinsic::floor, o.src1);
+    case VOp::kCompare: return compare(o, i.imm);
     case VOp::kDot: return merge(o, dot(o.src1, o.src2, o.dst));
     case VOp::kDotLoad: return dot(o.src1, load(floats_, o, nullptr), o.dst);
     case VOp::kDotBroadcast: return merge(o, dot(o.src1, broadcast(o), o.dst));
     case VOp::kAnd: return fromWords(b_.CreateAnd(words(o.src1), words(o.src2)));
     case VOp::kOr: return fromWords(b_.CreateOr(words(o.src1), words(o.src2)));
+    case VOp::kXor: return fromWords(b_.CreateXor(words(o.src1), words(o.src2)));
     case VOp::kAddInt: return fromWords(b_.CreateAdd(words(o.src1), words(o.src2)));
     case VOp::kMinInt: return fromWords(b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, words(o.src1), words(o.src2)));
     case VOp::kMaxInt: return fromWords(b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, words(o.src1), words(o.src2)));
@@ -135,6 +142,13 @@ Value* Speller::narrowBf16(Value* vector) {
 
 Value* Speller::merge(const SpelledOperands& o, Value* value) {
   return o.mask == nullptr ? value : b_.CreateSelect(o.mask, value, o.dst);
+}
+
+Value* Speller::compare(const SpelledOperands& o, std::int64_t relation) {
+  const auto predicate = relation == 0   ? llvm::CmpInst::FCMP_OEQ
+                         : relation == 1 ? llvm::CmpInst::FCMP_OLT
+                                         : llvm::CmpInst::FCMP_OLE;
+  return fromWords(b_.CreateSExt(b_.CreateFCmp(predicate, o.src1, o.src2), words_));
 }
 
 Value* Speller::load(llvm::FixedVectorType* type, const SpelledOperands& o, Value* mask) {

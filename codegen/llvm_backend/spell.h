@@ -30,6 +30,7 @@ class Speller {
   llvm::Value* words(llvm::Value* vector);
   llvm::Value* isSet(llvm::Value* vector);
   llvm::Value* merge(const SpelledOperands& o, llvm::Value* value);
+  llvm::Value* compare(const SpelledOperands& o, std::int64_t relation);
   llvm::Value* load(llvm::FixedVectorType* type, const SpelledOperands& o, llvm::Value* mask);
   llvm::Value* broadcast(const SpelledOperands& o);
   llvm::Value* fma(llvm::Value* x, llvm::Value* y, llvm::Value* z);

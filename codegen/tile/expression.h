@@ -12,24 +12,54 @@
 
 namespace cubejit {
 
-/// Operations on f32, lane by lane. Comparisons with NaN are false. `arity` operands are read: x, y, z.
+/// Operations on f32, lane by lane; or on its bits. Comparisons with NaN are false. `arity` operands are read: x, y, z.
 enum class ExpressionOp : std::uint8_t {
-  kAdd,        ///< x + y
-  kMul,        ///< x * y
-  kMin,        ///< x < y ? x : y
-  kMax,        ///< x > y ? x : y
-  kAbs,        ///< x without its sign
-  kSelectGt0,  ///< x > 0 ? y : z
-  kSelectLe0   ///< x <= 0 ? y : z
+  kAdd,         ///< x + y
+  kSub,         ///< x - y
+  kMul,         ///< x * y
+  kFma,         ///< x * y + z, rounded once
+  kDiv,         ///< x / y
+  kSqrt,        ///< square root of x
+  kMin,         ///< x < y ? x : y
+  kMax,         ///< x > y ? x : y
+  kAbs,         ///< x without its sign
+  kRound,       ///< the integer nearest to x, the even one of two
+  kFloor,       ///< the largest integer not above x
+  kEqual,       ///< all bits if x = y, else none
+  kLess,        ///< all bits if x < y, else none
+  kAtMost,      ///< all bits if x <= y, else none
+  kSelect,      ///< the bits of y that are set in x, and those of z that are not
+  kSelectGt0,   ///< x > 0 ? y : z
+  kSelectLe0,   ///< x <= 0 ? y : z
+  kAnd,         ///< bits of both
+  kOr,          ///< bits of either
+  kXor,         ///< bits of one alone
+  kAddInt,      ///< x + y as integers, modulo 2^32
+  kShiftLeft,   ///< bits of x moved up by y, a word below 32
+  kShiftRight,  ///< bits of x moved down, zeros from above
 };
-inline constexpr int kExpressionOps = 7;
+inline constexpr int kExpressionOps = 23;
 constexpr const char* toString(ExpressionOp op) {
-  constexpr const char* kWords[] = {"add", "mul", "min", "max", "abs", "select_gt0", "select_le0"};
+  constexpr const char* kWords[] = {"add",  "sub",     "mul",     "fma",        "div",        "sqrt",
+                                    "min",  "max",     "abs",     "round",      "floor",      "equal",
+                                    "less", "at_most", "select",  "select_gt0", "select_le0", "and",
+                                    "or",   "xor",     "add_int", "shift_left", "shift_right"};
   return kWords[static_cast<std::size_t>(op)];
 }
 constexpr std::size_t arity(ExpressionOp op) {
-  return op == ExpressionOp::kAbs ? 1 : op < ExpressionOp::kSelectGt0 ? 2 : 3;
+  switch (op) {
+    case ExpressionOp::kSqrt:
+    case ExpressionOp::kAbs:
+    case ExpressionOp::kRound:
+    case ExpressionOp::kFloor: return 1;
+    case ExpressionOp::kFma:
+    case ExpressionOp::kSelect:
+    case ExpressionOp::kSelectGt0:
+    case ExpressionOp::kSelectLe0: return 3;
+    default: return 2;
+  }
 }
+constexpr bool shifts(ExpressionOp op) { return op == ExpressionOp::kShiftLeft || op == ExpressionOp::kShiftRight; }
 
 /// What an operation reads.
 struct ExpressionValue {
@@ -39,9 +69,10 @@ struct ExpressionValue {
     kE,     ///< e: what lies where the element is stored, in the buffer that the program names (TileProgram::residual)
     kStep,  ///< tN: what step N gave
     kConstant,  ///< a number
+    kWord,      ///< wN: the bits of N
   };
   Kind kind = Kind::kElement;
-  std::uint32_t word = 0;  ///< kStep: N; kConstant: the number's bits
+  std::uint32_t word = 0;  ///< kStep, kWord: N; kConstant: the number's bits
   static constexpr ExpressionValue element() { return {}; }
   static constexpr ExpressionValue d() { return {Kind::kD, 0}; }
   static constexpr ExpressionValue e() { return {Kind::kE, 0}; }
@@ -49,6 +80,7 @@ struct ExpressionValue {
   static constexpr ExpressionValue constant(float value) {
     return {Kind::kConstant, std::bit_cast<std::uint32_t>(value)};
   }
+  static constexpr ExpressionValue bits(std::uint32_t word) { return {Kind::kWord, word}; }
   friend bool operator==(const ExpressionValue& x, const ExpressionValue& y) = default;
 };
 
@@ -58,7 +90,7 @@ struct ExpressionStep {
   friend bool operator==(const ExpressionStep& x, const ExpressionStep& y) = default;
 };
 
-/// f(v, d, e), rounded after each step; what the last step gave, v if there is none.
+/// f(v, d, e), rounded after each step, unless it is of bits; what the last step gave, v if there is none.
 struct Expression {
   std::vector<ExpressionStep> steps;
 

@@ -31,6 +31,10 @@ class Rules {
           fail("step " + std::to_string(s) + " of its expression reads t" + std::to_string(value.word) +
                ", which is not there yet");
       }
+      const ExpressionStep& step = f.steps[s];
+      if (const ExpressionValue& by = step.operands[1];
+          shifts(step.op) && (by.kind != ExpressionValue::Kind::kWord || by.word > 31))
+        fail("step " + std::to_string(s) + " of its expression shifts by something else than a word of 0 to 31");
     }
   }
   std::vector<std::string> take() { return std::move(rules_); }

@@ -27,6 +27,7 @@ std::string valueText(const ExpressionValue& value) {
     case ExpressionValue::Kind::kE: return "e";
     case ExpressionValue::Kind::kStep: return "t" + std::to_string(value.word);
     case ExpressionValue::Kind::kConstant: return floatText(std::bit_cast<float>(value.word));
+    case ExpressionValue::Kind::kWord: return "w" + std::to_string(value.word);
   }
   return "";
 }

@@ -73,6 +73,9 @@ class VectorAssembler {
   void shift(VOp op, int dst, int x, std::int64_t bits) {
     push({.op = op, .dst = i8(dst), .src1 = i8(x), .imm = bits});
   }
+  void compare(int dst, int x, int y, std::int64_t relation) {
+    push({.op = VOp::kCompare, .dst = i8(dst), .src1 = i8(x), .src2 = i8(y), .imm = relation});
+  }
   void narrow(VOp op, int dst, int x) { push({.op = op, .dst = i8(dst), .src1 = i8(x)}); }
   void prefetch(int base, std::int64_t disp) { push({.op = VOp::kPrefetch, .mem = mem(base, disp), .imm = 1}); }
   void prefetchForWrite(int base, std::int64_t disp) { push({.op = VOp::kPrefetch, .mem = mem(base, disp), .imm = 3}); }

@@ -42,7 +42,7 @@ class ExpressionCode::Evaluation {
     const std::size_t other = step.op == ExpressionOp::kSelectGt0 ? 2 : 1;
     const bool orZero = selects && step.operands[other] == ExpressionValue::constant(0);
     for (std::size_t i = 0; i < operands.size(); ++i) {
-      if (!(orZero && i == other)) operands[i] = place(step.operands[i]);
+      if (!(orZero && i == other) && !(shifts(step.op) && i == 1)) operands[i] = place(step.operands[i]);
     }
     // Comparing overwrites it.
     Operand condition = operands[0];
@@ -55,8 +55,9 @@ class ExpressionCode::Evaluation {
       above(reg(mask), reg(condition.place), reg(constant), step.op == ExpressionOp::kSelectLe0);
       free(constant);
     }
-    const std::size_t result = placeOfResult(operands, selects ? mask : 0);
-    emit(step.op, operands, reg(result), orZero, reg(mask), reg(condition.place));
+    const bool inParts = step.op == ExpressionOp::kFma || step.op == ExpressionOp::kSelect;
+    const std::size_t result = inParts ? partly(step.op, all) : placeOfResult(operands, selects ? mask : 0);
+    if (!inParts) emit(step, operands, reg(result), orZero, reg(mask), reg(condition.place));
     for (const Operand& o : operands) {
       if (o.place != kNone && o.dies && o.place != result) free(o.place);
     }
@@ -69,9 +70,51 @@ class ExpressionCode::Evaluation {
     if (code_.ends_[number_] == number_ && number_ + 1 < code_.f_.steps.size()) free(result);  // nobody reads it
   }
 
-  void emit(ExpressionOp op, std::span<const Operand> operands, int to, bool orZero, int mask, int opposite) {
+  // What takes several instructions, of which the first writes over an operand that a later one reads, or reads what it writes. The last step's
+  // result goes where the element was.
+  std::size_t partly(ExpressionOp op, const std::array<Operand, 3>& o) {
+    const auto& [x, y, z] = o;
+    const bool adds = op == ExpressionOp::kFma;
+    // z is added to where it is; the bits that a selection begins with may take y's place.
+    const Operand& over = adds ? z : y;
+    const bool free =
+        over.dies && (adds ? z.place != x.place && z.place != y.place : y.place != x.place && y.place != z.place);
+    const std::size_t at = free ? over.place : take();
+    if (adds) {
+      if (!free) a_.narrow(VOp::kMove, reg(at), reg(z.place));
+      a_.fma(reg(at), reg(x.place), reg(y.place));
+    } else {
+      a_.binary(VOp::kXor, reg(at), reg(y.place), reg(z.place));
+      a_.binary(VOp::kAnd, reg(at), reg(at), reg(x.place));
+      a_.binary(VOp::kXor, reg(at), reg(at), reg(z.place));
+    }
+    if (number_ + 1 < code_.f_.steps.size() || at == 0) return at;
+    a_.narrow(VOp::kMove, reg(0), reg(at));
+    this->free(at);
+    return 0;
+  }
+
+  void emit(const ExpressionStep& step, std::span<const Operand> operands, int to, bool orZero, int mask,
+            int opposite) {
     const auto of = [&](std::size_t i) { return reg(operands[i].place); };
+    const ExpressionOp op = step.op;
     switch (op) {
+      case ExpressionOp::kSub: a_.binary(VOp::kSubF, to, of(0), of(1)); return;
+      case ExpressionOp::kDiv: a_.binary(VOp::kDiv, to, of(0), of(1)); return;
+      case ExpressionOp::kSqrt: a_.narrow(VOp::kSqrt, to, of(0)); return;
+      case ExpressionOp::kRound: a_.shift(VOp::kRound, to, of(0), 0); return;
+      case ExpressionOp::kFloor: a_.shift(VOp::kRound, to, of(0), 1); return;
+      case ExpressionOp::kEqual: a_.compare(to, of(0), of(1), 0); return;
+      case ExpressionOp::kLess: a_.compare(to, of(0), of(1), 1); return;
+      case ExpressionOp::kAtMost: a_.compare(to, of(0), of(1), 2); return;
+      case ExpressionOp::kAnd: a_.binary(VOp::kAnd, to, of(0), of(1)); return;
+      case ExpressionOp::kOr: a_.binary(VOp::kOr, to, of(0), of(1)); return;
+      case ExpressionOp::kXor: a_.binary(VOp::kXor, to, of(0), of(1)); return;
+      case ExpressionOp::kAddInt: a_.binary(VOp::kAddInt, to, of(0), of(1)); return;
+      case ExpressionOp::kShiftLeft: a_.shift(VOp::kShiftLeft, to, of(0), step.operands[1].word); return;
+      case ExpressionOp::kShiftRight: a_.shift(VOp::kShiftRight, to, of(0), step.operands[1].word); return;
+      case ExpressionOp::kFma:
+      case ExpressionOp::kSelect: return;  // partly()'s
       case ExpressionOp::kAdd: a_.addF(to, of(0), of(1)); return;
       case ExpressionOp::kMul: a_.binary(VOp::kMul, to, of(0), of(1)); return;
       case ExpressionOp::kMin: a_.binary(VOp::kMinF, to, of(0), of(1)); return;

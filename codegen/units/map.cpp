@@ -9,11 +9,16 @@
 namespace cubejit {
 namespace {
 
+// Registers of data that long expressions leave, and those that legalize() may take.
+constexpr int kFewestTurns = 2, kSpared = 3;
+
 // Those that no data is in, the one whose turn it is first.
-std::vector<int> temporariesOf(const MatrixCode& code) {
+std::vector<int> temporariesOf(const MatrixCode& code, const HostIsa& isa) {
   const int first = code.pairTemporary(), base = MatrixCode::kDataRegisters;
   std::vector<int> all{first, base + (first == base ? 1 : 0)};
   for (int r = base + 2; r < MatrixCode::kBehindScratch + 2; ++r) all.push_back(r);
+  for (int r = MatrixCode::kBehindScratch + 2; r < isa.vectorRegs - kSpared; ++r) all.push_back(r);
+  for (int r = kFewestTurns; r < base; ++r) all.push_back(r);
   return all;
 }
 
@@ -24,7 +29,10 @@ Result<VectorProgram> unitCode(const Map& m, const HostIsa& isa) {
   ElementCode values(code.a, m.from, Element::kF32), d(code.a, m.d, Element::kF32), e(code.a, m.to, Element::kF32),
       stored(code.a, Element::kF32, m.to);
   ExpressionCode f(code.a, m.f);
-  if (const std::size_t there = temporariesOf(code).size(); f.temporaries() > there)
+  const std::size_t there = temporariesOf(code, isa).size(),
+                    beside = there - (MatrixCode::kDataRegisters - kFewestTurns);
+  if (f.temporaries() > beside) code.takeTurns(kFewestTurns);
+  if (f.temporaries() > there)
     return Error{ErrorCode::kLimitExceeded, Stage::kVector,
                  m.label.text + ": its expression needs " + std::to_string(f.temporaries()) +
                      " vector registers beside the element's; there are " + std::to_string(there)};
@@ -40,7 +48,7 @@ Result<VectorProgram> unitCode(const Map& m, const HostIsa& isa) {
       code.a.add(MatrixCode::kFlag, MatrixCode::kFlag, dst.base);
     }
     f.apply(
-        r, temporariesOf(code),
+        r, temporariesOf(code, isa),
         [&](int reg) {
           if (m.dColumn == 0)
             code.a.broadcast(reg, at.base, at.disp);

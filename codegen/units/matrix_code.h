@@ -93,7 +93,9 @@ class MatrixCode {
   }
 
   // Registers 0 .. 7 take turns for data, those behind them are for conversions.
-  int next() { return next_++ % kDataRegisters; }
+  int next() { return next_++ % turns_; }
+  /// The first so many take turns alone: the others of the eight are the caller's.
+  void takeTurns(int registers) { turns_ = registers; }
   int pairTemporary() const { return kDataRegisters + next_ % 2; }
   static NarrowScratch scratch() { return {kDataRegisters, kDataRegisters + 1, kDataRegisters + 2}; }
   static constexpr int kDataRegisters = 8, kBehindScratch = kDataRegisters + 3;
@@ -136,7 +138,7 @@ class MatrixCode {
   }
 
   const int lanes_;
-  int next_ = 0;
+  int next_ = 0, turns_ = kDataRegisters;
 };
 
 }  // namespace cubejit

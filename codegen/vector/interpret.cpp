@@ -158,7 +158,14 @@ class Cpu {
       case VOp::kAddF: each([&](std::size_t l) { return word(real(x[l]) + real(y[l])); }); break;
       case VOp::kMinF: each([&](std::size_t l) { return real(x[l]) < real(y[l]) ? x[l] : y[l]; }); break;
       case VOp::kMaxF: each([&](std::size_t l) { return real(x[l]) > real(y[l]) ? x[l] : y[l]; }); break;
+      case VOp::kSubF: each([&](std::size_t l) { return word(real(x[l]) - real(y[l])); }); break;
       case VOp::kMul: each([&](std::size_t l) { return word(real(x[l]) * real(y[l])); }); break;
+      case VOp::kDiv: each([&](std::size_t l) { return word(real(x[l]) / real(y[l])); }); break;
+      case VOp::kSqrt: each([&](std::size_t l) { return word(std::sqrt(real(x[l]))); }); break;
+      case VOp::kRound: each([&](std::size_t l) { return word(rounded(real(x[l]), i.imm)); }); break;
+      case VOp::kCompare:
+        each([&](std::size_t l) { return holds(real(x[l]), real(y[l]), i.imm) ? ~Word{0} : 0; });
+        break;
       case VOp::kDot: masked([&](std::size_t l) { return dot(x[l], y[l], old(l)); }); break;
       case VOp::kDotLoad: each([&](std::size_t l) { return dot(x[l], readAt<Word>(i.mem, l), old(l)); }); break;
       case VOp::kDotBroadcast: {
@@ -169,6 +176,7 @@ class Cpu {
 
       case VOp::kAnd: each([&](std::size_t l) { return x[l] & y[l]; }); break;
       case VOp::kOr: each([&](std::size_t l) { return x[l] | y[l]; }); break;
+      case VOp::kXor: each([&](std::size_t l) { return x[l] ^ y[l]; }); break;
       case VOp::kAddInt: each([&](std::size_t l) { return x[l] + y[l]; }); break;
       case VOp::kMinInt: each([&](std::size_t l) { return std::min(x[l], y[l]); }); break;
       case VOp::kMaxInt: each([&](std::size_t l) { return std::max(x[l], y[l]); }); break;
@@ -244,6 +252,10 @@ class Cpu {
   }
 
   Vector source(OperandKind kind, int reg) { return isVector(kind) ? v(reg) : Vector{}; }
+  static float rounded(float x, std::int64_t how) { return how == 0 ? std::nearbyint(x) : std::floor(x); }
+  static bool holds(float x, float y, std::int64_t relation) {
+    return relation == 0 ? x == y : relation == 1 ? x < y : x <= y;
+  }
   static Word fma(Word x, Word y, Word z) { return word(std::fma(real(x), real(y), real(z))); }
   static Word dot(Word x, Word y, Word z) { return word(dotPairs(real(z), x, y)); }
   // The first lane of a lane's 128-bit block.

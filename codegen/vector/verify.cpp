@@ -217,6 +217,8 @@ class LoopWalk {
         if (i.op == VOp::kPrefetch) within(i.imm, 1, 3);
         if (i.op == VOp::kShiftLeft || i.op == VOp::kShiftRight) within(i.imm, 0, 31);
         if (i.op == VOp::kShuffleBlocks && p_.isa.vectorBits == 128) fail("a vector has one block only");
+        if (i.op == VOp::kRound) within(i.imm, 0, 1);
+        if (i.op == VOp::kCompare) within(i.imm, 0, 2);
         if (i.op == VOp::kShuffleBlocks) within(i.imm, 0, p_.isa.vectorBits == 512 ? 255 : 3);
         break;
     }

@@ -194,6 +194,19 @@ class Emitter final : public Xbyak::CodeGenerator {
     }
   }
 
+  void round(const VInstr& i) {
+    const auto how = static_cast<std::uint8_t>(i.imm | 8);  // without the exception for what is inexact
+    wide_ ? vrndscaleps(vec(i.dst), vec(i.src1), how) : vroundps(vec(i.dst), vec(i.src1), how);
+  }
+  // Comparisons of 512 bits give an opmask: k0, which no program has, since it masks nothing.
+  void compare(const VInstr& i) {
+    static constexpr std::uint8_t kPredicates[] = {0, 17, 18};  // EQ_OQ, LT_OQ, LE_OQ
+    const std::uint8_t relation = kPredicates[i.imm];
+    if (!wide_) return vcmpps(vec(i.dst), vec(i.src1), vec(i.src2), relation);
+    vcmpps(k0, Zmm(i.src1), Zmm(i.src2), relation);
+    vpmovm2d(Zmm(i.dst), k0);
+  }
+
   static constexpr std::uint8_t kNearestEven = 0;  // the rounding mode in the instruction, whatever MXCSR says
 
   struct Loop {
@@ -299,7 +312,12 @@ void Emitter::emit(const VInstr& i, std::size_t index) {
     case VOp::kAddF: vaddps(vec(i.dst), vec(i.src1), vec(i.src2)); break;
     case VOp::kMinF: vminps(vec(i.dst), vec(i.src1), vec(i.src2)); break;
     case VOp::kMaxF: vmaxps(vec(i.dst), vec(i.src1), vec(i.src2)); break;
+    case VOp::kSubF: vsubps(vec(i.dst), vec(i.src1), vec(i.src2)); break;
     case VOp::kMul: vmulps(vec(i.dst), vec(i.src1), vec(i.src2)); break;
+    case VOp::kDiv: vdivps(vec(i.dst), vec(i.src1), vec(i.src2)); break;
+    case VOp::kSqrt: vsqrtps(vec(i.dst), vec(i.src1)); break;
+    case VOp::kRound: round(i); break;
+    case VOp::kCompare: compare(i); break;
     case VOp::kPermute:
       if (wide_)
         vpermps(Zmm(i.dst), Zmm(i.src1), Zmm(i.src2));
@@ -343,6 +361,12 @@ void Emitter::emit(const VInstr& i, std::size_t index) {
         vpord(vec(i.dst), vec(i.src1), vec(i.src2));
       else
         vpor(vec(i.dst), vec(i.src1), vec(i.src2));
+      break;
+    case VOp::kXor:
+      if (wide_)
+        vpxord(vec(i.dst), vec(i.src1), vec(i.src2));
+      else
+        vpxor(vec(i.dst), vec(i.src1), vec(i.src2));
       break;
     case VOp::kAddInt: vpaddd(vec(i.dst), vec(i.src1), vec(i.src2)); break;
     case VOp::kMinInt: vpminud(vec(i.dst), vec(i.src1), vec(i.src2)); break;

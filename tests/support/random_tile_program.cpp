@@ -43,7 +43,7 @@ class TileGenerator {
     for (int i = below(4); i > 0; --i) {
       ExpressionStep step{static_cast<ExpressionOp>(below(kExpressionOps)), {}};
       for (std::size_t o = 0; o < arity(step.op); ++o) {
-        const auto kind = static_cast<ExpressionValue::Kind>(below(5));
+        const auto kind = static_cast<ExpressionValue::Kind>(below(6));
         step.operands[o] =
             kind == ExpressionValue::Kind::kConstant ? ExpressionValue::constant(real()) : ExpressionValue{kind, 0};
         if (kind == ExpressionValue::Kind::kStep) step.operands[o].word = static_cast<std::uint32_t>(below(3));

@@ -207,9 +207,18 @@ class VectorGenerator {
       case VOp::kTileDotBf16:
       case VOp::kTileDotF16: tileInstruction(op); break;
       case VOp::kShiftRight: push({.op = op, .dst = vec(), .src1 = vec(), .imm = below(32)}); break;
+      case VOp::kSqrt: push({.op = op, .dst = vec(), .src1 = vec()}); break;
+      case VOp::kRound: push({.op = op, .dst = vec(), .src1 = vec(), .imm = below(2)}); break;
+      case VOp::kCompare: {  // all bits are a NaN
+        const std::int8_t dst = vec();
+        push({.op = op, .dst = dst, .src1 = vec(), .src2 = vec(), .imm = below(3)});
+        makeSmall(dst);
+        break;
+      }
       case VOp::kShiftLeft:
       case VOp::kAnd:
       case VOp::kOr:
+      case VOp::kXor:
       case VOp::kAddInt:
       case VOp::kMinInt:
       case VOp::kMaxInt: integers(op); break;

@@ -470,8 +470,7 @@ class DirectDataLowering {
   const Problem& problem_;
   const DirectDataPlan& plan_;
   const int lanes_;
-  bool inputVectors_ =
-      false;  ///< lanes are channels of dy: vectors_ counts result channels, results are summed across lanes
+  bool inputVectors_ = false;  ///< lanes are channels of dy, and are summed up; vectors_ counts result channels
   ProgramBuilder b_;
   Epilogue epilogue_;
   DataGradient g_;
