@@ -77,11 +77,11 @@ class ExpressionCode::Evaluation {
     const bool adds = op == ExpressionOp::kFma;
     // z is added to where it is; the bits that a selection begins with may take y's place.
     const Operand& over = adds ? z : y;
-    const bool free =
+    const bool inPlace =
         over.dies && (adds ? z.place != x.place && z.place != y.place : y.place != x.place && y.place != z.place);
-    const std::size_t at = free ? over.place : take();
+    const std::size_t at = inPlace ? over.place : take();
     if (adds) {
-      if (!free) a_.narrow(VOp::kMove, reg(at), reg(z.place));
+      if (!inPlace) a_.narrow(VOp::kMove, reg(at), reg(z.place));
       a_.fma(reg(at), reg(x.place), reg(y.place));
     } else {
       a_.binary(VOp::kXor, reg(at), reg(y.place), reg(z.place));
@@ -90,7 +90,7 @@ class ExpressionCode::Evaluation {
     }
     if (number_ + 1 < code_.f_.steps.size() || at == 0) return at;
     a_.narrow(VOp::kMove, reg(0), reg(at));
-    this->free(at);
+    free(at);
     return 0;
   }
 

@@ -15,6 +15,7 @@
 #include "algorithms/kit/reorder.h"
 #include "codegen/tile/element.h"
 #include "cubejit/index_map.h"
+#include "runtime/host/aligned_memory.h"
 #include "tests/support/host.h"
 #include "tests/support/layers.h"
 #include "tests/support/plan_fields.h"
@@ -111,10 +112,9 @@ TEST_P(LongSums, KeepTheirDigits) {
       for (const TilingPlan& plan : someLegalPlans(algorithm, p, hostOf(level), 3, random)) {
         const auto compiled = session.compile(CompileRequest{p, maskOf(algorithm.pass), {plan}});
         ASSERT_TRUE(compiled.ok()) << compiled.error().message << planToJson(plan);
-        std::vector<char> workspace(static_cast<std::size_t>((*compiled)->workspaceBytes()) + 64);
-        char* const aligned = workspace.data() + (64 - reinterpret_cast<std::uintptr_t>(workspace.data()) % 64) % 64;
-        const Status done = (*compiled)->run({dy.data(), x.data(), nullptr, nullptr, dw.data(), db.data()}, aligned,
-                                             (*compiled)->workspaceBytes());
+        const AlignedMemory workspace = alignedMemory((*compiled)->workspaceBytes());
+        const Status done = (*compiled)->run({dy.data(), x.data(), nullptr, nullptr, dw.data(), db.data()},
+                                             workspace.get(), (*compiled)->workspaceBytes());
         ASSERT_TRUE(done.ok()) << done.error().message;
         ++summed;
         const bool weights = algorithm.pass == Pass::kDw;

@@ -8,6 +8,7 @@
 #include <random>
 #include <vector>
 
+#include "runtime/host/aligned_memory.h"
 #include "tests/support/defined_convolution.h"
 #include "tests/support/host.h"
 #include "tests/support/layers.h"
@@ -40,10 +41,9 @@ Norms errorsOf(const Problem& p, const DefinedConvolution& c, IsaLevel level, bo
     if (!compiled.ok()) return {};
     const auto plan = choosePlan(p, pass, session.machine(), false);
     EXPECT_EQ(fieldOf(plan->plan, "matrix_unit"), tiles ? 1 : 0) << planToJson(plan->plan);
-    std::vector<char> workspace(static_cast<std::size_t>((*compiled)->workspaceBytes()) + 64);
-    char* const aligned = workspace.data() + (64 - reinterpret_cast<std::uintptr_t>(workspace.data()) % 64) % 64;
+    const AlignedMemory workspace = alignedMemory((*compiled)->workspaceBytes());
     const Status done = (*compiled)->run({c.dy.memory(), c.x.memory(), c.w.memory(), dx.data(), dw.data(), nullptr},
-                                         aligned, (*compiled)->workspaceBytes());
+                                         workspace.get(), (*compiled)->workspaceBytes());
     EXPECT_TRUE(done.ok()) << done.error().message;
   }
   return {errorNorm(c.dx, dx), errorNorm(c.dw, dw)};

@@ -36,6 +36,14 @@ const char* const kProblem = "--input 2,16,10,10 --weight 32,16,3,3 --padding 1 
 
 class Tune : public TuneCommand {};
 
+TEST_F(Tune, LevelsThatThisCpuLacksAreRefusedAtOnce) {
+  if (checkRunnable(IsaLevel::kAvx512AmxFp16).ok()) GTEST_SKIP() << "this one lacks none";
+  const Outcome refused = run(std::string("tune ") + kProblem + " --isa avx512_amx_fp16");
+  EXPECT_EQ(refused.code, 3);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("error[unsupported]"), HasSubstr("cannot run avx512_amx_fp16 code")));
+  EXPECT_THAT(refused.err, testing::Not(HasSubstr("bug in cubejit")));
+}
+
 TEST_F(Tune, RecordsAreUsedByLaterRuns) {
   const Outcome tuned = run(std::string("tune ") + kProblem + " --trials 12 --json --progress json");
   ASSERT_EQ(tuned.code, 0) << tuned.err;

@@ -236,6 +236,8 @@ int tune(const RequestFlags& flags, const TuneFlags& own, const std::string& typ
   RecordKeeper keeper(
       session.options().store, [&](const std::string& text) { view.warn(text); }, session.options().storeWaitSeconds);
   TuneRun run(session, asked->options, keeper, view, stopRequested);
+  if (const Status runs = run.modelled() ? Unit{} : checkRunnable(session.machine().isa.level); !runs.ok())
+    return refused(runs.error());
   double load = 0;
   const int cores = detectHost(session.machine().isa.level).cores;  // of which --threads may be fewer
   if (!run.modelled() && getloadavg(&load, 1) == 1 && load > kBusyShare * cores && rank == 0)

@@ -27,8 +27,8 @@ std::shared_ptr<const Executable> compiled(const Problem& p, PassMask mask = kAl
 struct Bench {
   explicit Bench(const Problem& p) : executable(compiled(p)), operands(p) {
     bytes = executable->workspaceBytes(2);
-    memory.resize(bytes + 192);
-    workspace = memory.data() + (64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64) % 64;
+    memory = alignedMemory(bytes + 128);
+    workspace = memory.get();
   }
   std::string errorOf(const Tensors& tensors, void* space, std::size_t size) const {
     const Status status = executable->run(tensors, space, size, 2);
@@ -39,7 +39,7 @@ struct Bench {
   std::shared_ptr<const Executable> executable;
   Operands operands;
   std::size_t bytes = 0;
-  std::vector<char> memory;
+  AlignedMemory memory;
   char* workspace = nullptr;
 };
 
@@ -61,9 +61,8 @@ TEST(Run, OnlyWhatAGradientNeedsMustBeThere) {
   const Tensors all = operands.tensors();
   const auto run = [&](PassMask mask, const Tensors& t) {
     const auto executable = compiled(p, mask);
-    std::vector<char> memory(executable->workspaceBytes(1) + 128);
-    char* const aligned = memory.data() + (64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64) % 64;
-    return executable->run(t, aligned, executable->workspaceBytes(1), 1).ok();
+    const AlignedMemory memory = alignedMemory(executable->workspaceBytes(1));
+    return executable->run(t, memory.get(), executable->workspaceBytes(1), 1).ok();
   };
   EXPECT_TRUE(run({true, false, false}, Tensors{all.dy, nullptr, all.w, all.dx, nullptr, nullptr}));
   EXPECT_TRUE(run({false, true, false}, Tensors{all.dy, all.x, nullptr, nullptr, all.dw, nullptr}));
@@ -169,9 +168,8 @@ TEST(Run, EmptyBatchGivesZeros) {
   Tensors t = operands.tensors();
   t.dy = t.x = nullptr;
   t.dx = nullptr;
-  std::vector<char> memory(executable->workspaceBytes(2) + 128);
-  char* const aligned = memory.data() + (64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64) % 64;
-  const Status status = executable->run(t, aligned, executable->workspaceBytes(2), 2);
+  const AlignedMemory memory = alignedMemory(executable->workspaceBytes(2));
+  const Status status = executable->run(t, memory.get(), executable->workspaceBytes(2), 2);
   ASSERT_TRUE(status.ok()) << status.error().message;
   for (const float value : operands.dw) ASSERT_EQ(value, 0.0F);
   for (const float value : operands.db) ASSERT_EQ(value, 0.0F);
@@ -252,11 +250,10 @@ std::vector<float> thirds(const Problem& p) {
 
 void runOn(const std::vector<float>& dy, const Problem& p, PassMask mask, Operands& operands) {
   const auto executable = compiled(p, mask);
-  std::vector<char> memory(executable->workspaceBytes(2) + 64);
-  char* workspace = memory.data() + (64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64) % 64;
+  const AlignedMemory memory = alignedMemory(executable->workspaceBytes(2));
   Tensors tensors = operands.tensors();
   tensors.dy = dy.data();
-  ASSERT_TRUE(executable->run(tensors, workspace, executable->workspaceBytes(2), 2).ok());
+  ASSERT_TRUE(executable->run(tensors, memory.get(), executable->workspaceBytes(2), 2).ok());
 }
 
 // A conversion of dy that gradients share must round it as each gradient alone does.

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "cubejit/index_map.h"
+#include "runtime/host/aligned_memory.h"
 #include "runtime/verify/format_tensor.h"
 #include "runtime/verify/random_problem.h"
 #include "runtime/verify/verify_problem.h"
@@ -298,12 +299,11 @@ std::vector<char> computed(const Problem& p, Pass pass, const TilingPlan& plan, 
   EXPECT_TRUE(executable.ok()) << executable.error().message;
   if (!executable.ok()) return {};
   const std::size_t bytes = (*executable)->workspaceBytes(1);
-  std::vector<char> workspace(bytes + 64);
-  char* aligned = workspace.data() + (64 - reinterpret_cast<std::uintptr_t>(workspace.data()) % 64) % 64;
+  const AlignedMemory workspace = alignedMemory(bytes);
   Tensors tensors{at(TensorId::kDy), at(TensorId::kX),  at(TensorId::kW),
                   at(TensorId::kDx), at(TensorId::kDw), at(TensorId::kDb)};
   tensors.y = at(TensorId::kY);
-  const Status ran = (*executable)->run(tensors, aligned, bytes, 1);
+  const Status ran = (*executable)->run(tensors, workspace.get(), bytes, 1);
   EXPECT_TRUE(ran.ok()) << ran.error().message;
   return memory[static_cast<std::size_t>(resultOf(pass))];
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cubejit/cubejit.h"
+#include "runtime/host/aligned_memory.h"
 #include "runtime/verify/guarded_buffer.h"
 #include "tests/support/operands.h"
 
@@ -19,10 +20,10 @@ namespace {
 using testing::HasSubstr;
 
 struct Aligned {
-  explicit Aligned(std::size_t bytes) : memory(bytes + 128) {
-    data = memory.data() + (64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64) % 64;
+  explicit Aligned(std::size_t bytes) : memory(alignedMemory(bytes)), data(memory.get()) {
+    std::memset(data, 0, bytes);
   }
-  std::vector<char> memory;
+  AlignedMemory memory;
   char* data;
 };
 
