@@ -21,7 +21,7 @@ def geometric_mean(values):
 
 class Rates:
     """The best rate of each (who, kind), kinds being any layout, plain tensors, for each (problem, pass); GFLOP/s of the time on the wall,
-    or of the processors' as far as records have it."""
+    or of the processor's as far as records of one thread have it: what other threads use, the kernel may only add at its ticks."""
 
     def __init__(self, document, clock="wall"):
         self.rows, self.rates, self.facts = [], {}, {}
@@ -31,7 +31,7 @@ class Rates:
             if who != OURS and who not in self.peers:
                 self.peers.append(who)
                 self.versions.append(record["peer"])
-            if "gflops" not in record or (clock == "cpu" and not record.get("cpu_ns_median")):
+            if "gflops" not in record or (clock == "cpu" and not (document["threads"] == 1 and record.get("cpu_ns_median"))):
                 continue
             gflops = record["gflops"] if clock == "wall" else record["flops"] / record["cpu_ns_median"]
             row = (record["name"], record["pass"])
@@ -94,7 +94,7 @@ def markdown(document):
     lines = [f"# Peers on {document['suite']}: GFLOP/s on {threads}", "",
              f"Made by `{document['command']}`, {document['dtype']}, against {', '.join(rates.versions) or 'none'}: every row interleaved in one run, the best of {document['rounds']} rounds "
              "counts. A ratio above 1 means that cubejit is faster; best: of any layout, plain: of plain tensors, conversions included."
-             + (" In parentheses is the ratio of CPU time, of all threads." if cpu.rows else ""), "",
+             + (" In parentheses is the ratio of CPU time." if cpu.rows else ""), "",
              "| " + " | ".join(header) + " |", "|---|---" + "|---:" * (len(header) - 2) + "|"]
     for row in rates.rows:
         cells = [row[0], row[1]] + [cell(rates.rate(row, OURS, layout), "{:.1f}") for layout in ours]

@@ -102,8 +102,8 @@ class PeersReport(unittest.TestCase):
         self.assertTrue(text.endswith("- onednn 2.6.3, dx of ncdhw, 1 problem: refused\n- onnxruntime 1.23, dx of ndhwc, 2 problems: refused\n"), text)
         self.assertNotIn("What is blank", peers_report.markdown(dict(DOCUMENT, records=DOCUMENT["records"][:-1])))
 
-    def test_cpu_time_stands_beside_wall_time(self):
-        timed = dict(DOCUMENT, records=[
+    def test_cpu_time_of_one_thread_stands_beside_wall_time(self):
+        timed = dict(DOCUMENT, threads=1, records=[
             record("cubejit", "c", "ncdhw", 50, cpu_ns_median=1e7), record("cubejit", "c", "ncdhw", 40, cpu_ns_median=5e6),
             record("torch 2", "c", "ncdhw", 100, cpu_ns_median=2e7), record("cubejit", "d", "ncdhw", 100), record("torch 2", "d", "ncdhw", 100)])
         text = peers_report.markdown(timed)
@@ -113,6 +113,7 @@ class PeersReport(unittest.TestCase):
         self.assertIn("the ratio of CPU time", text)
         self.assertAlmostEqual(peers_report.summary(timed)["dx torch plain, CPU time"], 4)
         self.assertNotIn("CPU time", peers_report.markdown(DOCUMENT))
+        self.assertNotIn("CPU time", peers_report.markdown(dict(timed, threads=2)))
 
     def test_ticks_are_round(self):
         self.assertEqual(peers_report.ticks(3, 60), [5, 10, 20, 50])
