@@ -102,7 +102,7 @@ class DirectDataCosting {
   }
 
   double productCycles() const {
-    const auto products = static_cast<double>(PairProducts(pairsOfTaps(v_)).products);
+    const auto products = static_cast<double>(PairProducts(pairsOfTaps(v_)).count);
     const std::int64_t tilesOfBlock = rowTiles(flatPixels(v_, plan_.registerH, plan_.registerW));
     return matrixUnitCycles(m_.isa, operand().dtype, {static_cast<double>(tilesOfBlock), meanVectors_},
                             passes_ * nBlocks_ * products, calls_);

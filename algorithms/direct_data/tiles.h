@@ -15,13 +15,6 @@
 
 namespace cubejit {
 
-/// Which products sum up so many pairs: few of them, of equally many pairs each. Zeros in both panels are the pairs that this is too many.
-struct PairProducts {
-  explicit PairProducts(std::int64_t pairs)
-      : products(ceilDiv(pairs, kTilePairs)), each(ceilDiv(pairs, products)), zeros(products * each - pairs) {}
-  std::int64_t products, each, zeros;
-};
-
 /// Taps along W whose channels are summed up together, in one product: all of them where pixels of few channels follow each other in dy's
 /// panel, so that a row of a tile has those of neighbouring pixels; else 1.
 inline std::int64_t tapsOfProduct(const ConvView& v) {

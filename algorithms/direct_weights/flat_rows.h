@@ -45,14 +45,9 @@ inline std::int64_t flatRowPitch(const ConvView& v) {
   return roundUp(columns, std::int64_t{2});
 }
 
-/// Pairs of neighbouring columns of `rows` rows, and the products that sum them up, all of equally many.
-struct FlatProducts {
-  std::int64_t count = 1, pairs = 1;
-};
-inline FlatProducts flatProducts(const ConvView& v, std::int64_t rows, std::int64_t columns) {
-  const std::int64_t pairs = std::max<std::int64_t>(1, ceilDiv((rows - 1) * flatRowPitch(v) + columns, 2)),
-                     count = ceilDiv(pairs, kTilePairs);
-  return {count, ceilDiv(pairs, count)};
+/// The products of pairs of neighbouring columns of `rows` rows.
+inline PairProducts flatProducts(const ConvView& v, std::int64_t rows, std::int64_t columns) {
+  return PairProducts(std::max<std::int64_t>(1, ceilDiv((rows - 1) * flatRowPitch(v) + columns, 2)));
 }
 
 /// Products that a sum of a reduction block adds up, of how many blocks.

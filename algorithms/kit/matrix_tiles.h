@@ -19,6 +19,14 @@ inline constexpr std::int64_t kTileRows = kAmxBf16.rows, kTileColumns = kAmxBf16
 /// Tiles that so many rows of a block take.
 inline std::int64_t rowTiles(std::int64_t rows) { return ceilDiv(rows, kTileRows); }
 
+/// The products that sum up so many pairs: few of them, of equally many pairs each. Zeros in both panels are the pairs that this is too many.
+/// Precondition: there is one.
+struct PairProducts {
+  explicit PairProducts(std::int64_t pairs)
+      : count(ceilDiv(pairs, kTilePairs)), each(ceilDiv(pairs, count)), zeros(count * each - pairs) {}
+  std::int64_t count, each, zeros;
+};
+
 /// Blocks of sums worth a look: tiles along rows, along columns.
 inline constexpr std::array<std::array<std::int64_t, 2>, 4> kTileBlocks{{{2, 2}, {1, 3}, {3, 1}, {1, 1}}};
 

@@ -13,6 +13,9 @@ using Op = ExpressionOp;
 
 constexpr std::uint32_t kSign = 0x80000000U, kOne = 0x3f800000U;
 
+// The natural logarithm of 2 in two parts: multiples of the first by an exponent are exact.
+constexpr float kLn2High = 0.693145752F, kLn2Low = 1.42860677e-06F;
+
 constexpr Value number(float value) { return Value::constant(value); }
 
 // Added to a number of fewer than 22 bits, the sum's lowest bits are the integer nearest to it.
@@ -41,7 +44,7 @@ Value negativeOf(Expression& f, Value x) { return f.then(Op::kXor, x, Value::bit
 
 // x = n ln 2 + r; exp(r) = 1 + r + r^2 q(r). 2^n is two factors, since results may be denormal and n may be 128.
 Value expOf(Expression& f, Value x) {
-  constexpr float kPerLn2 = 1.44269504F, kLn2High = 0.693145752F, kLn2Low = 1.42860677e-06F;
+  constexpr float kPerLn2 = 1.44269504F;
   const Value inside = f.then(Op::kMin, number(89), f.then(Op::kMax, number(-104), x)),
               shifted = f.then(Op::kFma, inside, number(kPerLn2), number(kNearest)),
               n = f.then(Op::kSub, shifted, number(kNearest)), high = f.then(Op::kFma, n, number(-kLn2High), inside),
@@ -57,7 +60,6 @@ Value expOf(Expression& f, Value x) {
 // x = 2^n m with m between the roots of 1/2 and 2; log(1 + g) = g - g^2 / 2 + g^3 q(g).
 Value logOf(Expression& f, Value x) {
   constexpr std::uint32_t kRootHalf = 0x3f3504f3U;
-  constexpr float kLn2High = 0.693145752F, kLn2Low = 1.42860677e-06F;
   const Value denormal = f.then(Op::kLess, x, number(0x1p-126F)),
               scaled = f.then(Op::kSelect, denormal, f.then(Op::kMul, x, number(0x1p25F)), x),
               moved = f.then(Op::kAddInt, scaled, Value::bits(kOne - kRootHalf)),
@@ -71,9 +73,9 @@ Value logOf(Expression& f, Value x) {
                               0.200007156F, -0.24999997F, 0.333333313F}),
               third = f.then(Op::kMul, f.then(Op::kMul, square, g), q),
               low = f.then(Op::kFma, n, number(kLn2Low), f.then(Op::kFma, square, number(-0.5F), third)),
-              y = f.then(Op::kFma, n, number(kLn2High), f.then(Op::kAdd, low, g)),
-              // Infinity and NaN are their own logarithms.
-      finite = f.then(Op::kLess, x, Value::bits(0x7f800000U)), ofFinite = f.then(Op::kSelect, finite, y, x),
+              y = f.then(Op::kFma, n, number(kLn2High), f.then(Op::kAdd, low, g));
+  // Infinity and NaN are their own logarithms.
+  const Value finite = f.then(Op::kLess, x, Value::bits(0x7f800000U)), ofFinite = f.then(Op::kSelect, finite, y, x),
               ofOthers = f.then(Op::kSelect, f.then(Op::kEqual, x, number(0)), Value::bits(0xff800000U),
                                 Value::bits(0x7fc00000U));
   return f.then(Op::kSelect, f.then(Op::kAtMost, x, number(0)), ofOthers, ofFinite);

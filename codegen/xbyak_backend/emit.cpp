@@ -351,22 +351,13 @@ void Emitter::emit(const VInstr& i, std::size_t index) {
     case VOp::kDotLoad: vdpbf16ps(vec(i.dst), vec(i.src1), at(i.mem)); break;
     case VOp::kDotBroadcast: vdpbf16ps(vec(i.dst, i.mask), vec(i.src1), broadcastAt(i.mem)); break;
     case VOp::kAnd:
-      if (wide_)
-        vpandd(vec(i.dst), vec(i.src1), vec(i.src2));
-      else
-        vpand(vec(i.dst), vec(i.src1), vec(i.src2));
+      wide_ ? vpandd(vec(i.dst), vec(i.src1), vec(i.src2)) : vpand(vec(i.dst), vec(i.src1), vec(i.src2));
       break;
     case VOp::kOr:
-      if (wide_)
-        vpord(vec(i.dst), vec(i.src1), vec(i.src2));
-      else
-        vpor(vec(i.dst), vec(i.src1), vec(i.src2));
+      wide_ ? vpord(vec(i.dst), vec(i.src1), vec(i.src2)) : vpor(vec(i.dst), vec(i.src1), vec(i.src2));
       break;
     case VOp::kXor:
-      if (wide_)
-        vpxord(vec(i.dst), vec(i.src1), vec(i.src2));
-      else
-        vpxor(vec(i.dst), vec(i.src1), vec(i.src2));
+      wide_ ? vpxord(vec(i.dst), vec(i.src1), vec(i.src2)) : vpxor(vec(i.dst), vec(i.src1), vec(i.src2));
       break;
     case VOp::kAddInt: vpaddd(vec(i.dst), vec(i.src1), vec(i.src2)); break;
     case VOp::kMinInt: vpminud(vec(i.dst), vec(i.src1), vec(i.src2)); break;

@@ -58,7 +58,7 @@ class DirectDataLowering {
     packing_ = PackedWeights{lanes_, width_, nBlocks_, g_.result.channels, words, plan.dotProducts};
     packing_.lastAlone = plan.dotProducts && g_.operand.channels % 2 != 0;
     packing_.tapsAlongW = tiles_.taps;
-    packing_.zeroPairs = tiles_.zeroPairs;
+    packing_.zeroPairs = tiles_.sum.zeros;
     reduced_ = packing_.all();
     steps_ = reductionSteps();
     resultElement_ = plan.bufferC ? Element::kF32 : elementOf(g_.result.dtype);
@@ -342,10 +342,10 @@ class DirectDataLowering {
     const std::int64_t width = tail == 1 ? g_.result.channels % width_ : width_;
     if (plan_.matrixUnit) {
       SegmentList products(1);
-      for (const TapGroup& g : groupsOf(p)) products.front().push_back({g.aOffset, g.bOffset, tiles_.products});
+      for (const TapGroup& g : groupsOf(p)) products.front().push_back({g.aOffset, g.bOffset, tiles_.sum.count});
       const std::int64_t pixels = lens.w + (lens.h - 1) * (dy_.pitch.h / dy_.pitch.w), columns = roundUp(width, lanes_);
       v.kernel =
-          b_.addKernel(productOf({pixels, columns, tiles_.pairsOfProduct(), g_.operand.dtype,
+          b_.addKernel(productOf({pixels, columns, tiles_.sum.each, g_.operand.dtype,
                                   axes_[2].operandStep * dy_.pitch.w, width_ * 4, axes_[2].resultStep * dx_.pitch.w,
                                   "dx_tiles_" + std::to_string(pixels) + "x" + std::to_string(columns / lanes_)}));
       v.list = b_.addList(std::move(products));

@@ -31,8 +31,7 @@ TileLayout layOutTiles(const DirectDataPlan& plan, DataGradient& g, std::array<A
   TileLayout t;
   t.taps = tapsOfProduct(g.view);
   t.pairs = pairsOfTaps(g.view);
-  const PairProducts sum(t.pairs);
-  t.products = sum.products, t.zeroPairs = sum.zeros;
+  t.sum = PairProducts(t.pairs);
   t.severalRows = plan.registerH > 1;
   t.columns = padWithZeros(relation[2]);
   t.columns.behind += columnsOfLastPair(g.view);
@@ -84,7 +83,7 @@ std::vector<Node> loadTiles(ProgramBuilder& b, const TilePanel& p) {
     Kernel move = loadMove(t, each, PanelMove{p.lanes, t.extent.w, o.pitch.w, elements});
     std::visit(overloaded{[&](OneOf<Copy, Transpose> auto& m) {
                             m.list = ListSteps{t.hStride, o.pitch.h};
-                            if (last) m.padCols += p.tiles.zeroPairs * 4 / elementBytes(m.to);
+                            if (last) m.padCols += p.tiles.sum.zeros * 4 / elementBytes(m.to);
                           },
                           [](auto&) {}},
                move);

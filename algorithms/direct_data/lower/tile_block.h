@@ -17,14 +17,11 @@ namespace cubejit {
 
 /// What tiles make of a data gradient.
 struct TileLayout {
-  ZeroEnds rows, columns;      ///< of dy's panel
-  bool severalRows = false;    ///< a tile has pixels of several rows, with the zeros between them; so has dx's panel
-  std::int64_t taps = 1;       ///< along W whose channels a product sums up: they are no taps of the gradient any more
-  std::int64_t pairs = 1;      ///< of a tap's sum
-  std::int64_t products = 1;   ///< that sum them up
-  std::int64_t zeroPairs = 0;  ///< behind them, in both panels
-  /// Of one product.
-  std::int64_t pairsOfProduct() const { return (pairs + zeroPairs) / products; }
+  ZeroEnds rows, columns;    ///< of dy's panel
+  bool severalRows = false;  ///< a tile has pixels of several rows, with the zeros between them; so has dx's panel
+  std::int64_t taps = 1;     ///< along W whose channels a product sums up: they are no taps of the gradient any more
+  std::int64_t pairs = 1;    ///< of a tap's sum
+  PairProducts sum{1};       ///< the products of that sum; pairs of zeros are behind it in both panels
 };
 TileLayout layOutTiles(const DirectDataPlan& plan, DataGradient& g, std::array<AxisRelation, 3>& relation);
 

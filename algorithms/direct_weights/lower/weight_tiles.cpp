@@ -70,9 +70,9 @@ WeightTiles::WeightTiles(const ConvView& view, const PixelBlocks& blocks, const 
   std::int64_t columns = 0, pairs = 0, bigPlanes = 0, smallPlanes = 0;
   for (int cls = 0; cls < blocks.classes; ++cls) {
     const PixelBlock& block = blocks.ofClass(cls);
-    const FlatProducts products = this->products(block);
+    const PairProducts products = this->products(block);
     columns = std::max(columns, bigColumns(block));
-    pairs = std::max(pairs, products.count * products.pairs);
+    pairs = std::max(pairs, products.count * products.each);
     smallPlanes = std::max(smallPlanes, block.d.length());
     bigPlanes = std::max(bigPlanes, (block.d.length() - 1) * v_.stride.d + (v_.kernel.d - 1) * v_.dilation.d + 1);
   }
@@ -87,17 +87,17 @@ WeightTiles::WeightTiles(const ConvView& view, const PixelBlocks& blocks, const 
   smallPitch_.n = smallPitch_.d * smallPlanes;
 }
 
-FlatProducts WeightTiles::products(const PixelBlock& block) const {
+PairProducts WeightTiles::products(const PixelBlock& block) const {
   return flatProducts(v_, block.h.length(), block.w.length());
 }
 
 // Columns of a channel that the block's products read of the big tensor, or moves write behind its last row.
 std::int64_t WeightTiles::bigColumns(const PixelBlock& block) const {
-  const FlatProducts p = products(block);
+  const PairProducts p = products(block);
   const std::int64_t rows = block.h.length() + alongH_.length(),
                      written = v_.cutsRows() ? block.w.length() + alongW_.length()
                                              : rows * row_ + std::max<std::int64_t>(0, -alongW_.first);
-  return std::max(2 * p.count * p.pairs + alongH_.length() * row_ + alongW_.length(), written);
+  return std::max(2 * p.count * p.each + alongH_.length() * row_ + alongW_.length(), written);
 }
 
 std::int64_t WeightTiles::residueBytes() const { return bigPitch_.c.each * big_.mostLoaded(); }
@@ -211,7 +211,7 @@ std::vector<Node> WeightTiles::loadSmall(ProgramBuilder& b, const Operand& o, in
   for (int cls = 0; cls < blocks_.classes; ++cls) {
     const PixelBlock& block = blocks_.ofClass(cls);
     const std::int64_t rows = block.h.length(), columns = block.w.length(), words = ceilDiv(columns, 2);
-    const FlatProducts p = products(block);
+    const PairProducts p = products(block);
     SegmentList read(1), alone(1), gaps(1), rest(1);
     const std::int64_t end = (rows - 1) * row_ / 2 + words;
     for (std::int64_t n = 0; n < block.n.length(); ++n) {
@@ -234,7 +234,7 @@ std::vector<Node> WeightTiles::loadSmall(ProgramBuilder& b, const Operand& o, in
       call.variants.push_back(variant);
     };
     zeros(between, row_ / 2 - words, std::move(gaps));
-    zeros(behind, p.count * p.pairs - end, std::move(rest));
+    zeros(behind, p.count * p.each - end, std::move(rest));
     for (std::int64_t part = 0; part < small_.parts; ++part) {
       const std::vector<ChannelPiece> pieces = channelPieces(t, small_.loadCount(part), PanelElements::kWide);
       for (std::size_t i = 0; i < longest.size(); ++i) {
@@ -277,7 +277,7 @@ std::vector<Node> WeightTiles::loadSmall(ProgramBuilder& b, const Operand& o, in
 }
 
 TileProduct WeightTiles::product(int cls, std::int64_t rows, std::int64_t columns, std::int64_t pitch) const {
-  return productOf({rows, wholeTiles(columns), products(blocks_.ofClass(cls)).pairs, v_.big.dtype, bigPitch_.c.each,
+  return productOf({rows, wholeTiles(columns), products(blocks_.ofClass(cls)).each, v_.big.dtype, bigPitch_.c.each,
                     smallPitch_.w, pitch, "dw_tiles_" + std::to_string(rows) + "x" + std::to_string(columns)});
 }
 

@@ -34,7 +34,7 @@ class WeightTiles {
  private:
   struct Positions;
   Positions positions(const PixelBlock& block, int axis, std::int64_t residue) const;
-  FlatProducts products(const PixelBlock& block) const;
+  PairProducts products(const PixelBlock& block) const;
   std::int64_t bigColumns(const PixelBlock& block) const;
   std::int64_t residueBytes() const;
   std::vector<Node> loadBig(ProgramBuilder& b, const Operand& big, int blockAxis, int partition) const;

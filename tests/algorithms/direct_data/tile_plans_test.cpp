@@ -22,7 +22,7 @@ const RandomPlans<DirectDataPlan> kTilePlans{
     .problem =
         [](RandomConvolution& random, int i) {
           Problem problem = inAnyLayout(random, i);
-          if (random.below(4) > 0) return problem;
+          if (random.below(16) > 0) return problem;
           problem.cin =
               problem.groups * (30 + random.below(60));  // several products of a tap, some with zeros behind them
           problem.cout = problem.groups * (30 + random.below(60));

@@ -42,9 +42,9 @@ TEST(WeightTilePlans, RowsFollowEachOtherWithAsFewZerosAsTapsNeed) {
   EXPECT_EQ(pitch(7), 8);
   EXPECT_EQ(pitch(14), 16);
   EXPECT_EQ(pitch(56), 58);
-  const FlatProducts small = flatProducts(makeConvView(tileLayer(16, 7), Pass::kDw), 7, 7);
+  const PairProducts small = flatProducts(makeConvView(tileLayer(16, 7), Pass::kDw), 7, 7);
   EXPECT_EQ(small.count, 2) << "28 pairs, where row by row it were 7 products of 4";
-  EXPECT_EQ(small.pairs, 14);
+  EXPECT_EQ(small.each, 14);
 }
 
 TEST(WeightTilePlans, DenseLayersTakeThemAndSmallOnesDoNot) { expectDenseLayersInTiles(Pass::kDw); }
