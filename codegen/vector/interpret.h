@@ -10,7 +10,7 @@
 
 namespace cubejit {
 
-/// Verifies, then runs, legalised or not. Bit-identical to compiled code, except for the payloads of NaNs.
+/// Verifies, then runs, legalised or not. Bit-identical to compiled code, except for the signs and payloads of NaNs.
 /// Fails with Stage::kVector for a malformed program, Stage::kRun for a streaming store to an unaligned address.
 Status interpret(const VectorProgram& program, const KernelArgs& args);
 

@@ -6,6 +6,8 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <condition_variable>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -16,7 +18,12 @@ struct Registry {
   std::mutex mutex;
   std::vector<ForkGuard*> members;
   bool forked = false;
+  int threadsWithin = 0;  ///< that have a NoFork
+  int forking = 0;        ///< threads that wait for them
+  std::condition_variable changed;
 };
+
+thread_local int noForks = 0;
 
 // Never destroyed: a process may fork while it exits.
 Registry& registry() {
@@ -25,17 +32,25 @@ Registry& registry() {
 }
 
 void beforeFork() {
-  registry().mutex.lock();
+  std::unique_lock<std::mutex> lock(registry().mutex);
+  ++registry().forking;
+  const int own = noForks > 0 ? 1 : 0;
+  registry().changed.wait(lock, [&] { return registry().threadsWithin == own; });
+  lock.release();
   for (ForkGuard* member : registry().members) member->mutex.lock();
 }
 
 void afterForkInParent() {
   for (ForkGuard* member : registry().members) member->mutex.unlock();
+  --registry().forking;
+  registry().changed.notify_all();
   registry().mutex.unlock();
 }
 
 void afterForkInChild() {
   registry().forked = true;
+  registry().forking = 0;
+  new (&registry().changed) std::condition_variable;  // threads that waited for the old one are not here
   for (ForkGuard* member : registry().members) {
     member->forget();
     member->mutex.unlock();
@@ -63,6 +78,21 @@ ForkGuard::~ForkGuard() {
   const std::lock_guard<std::mutex> lock(registry().mutex);
   auto& members = registry().members;
   members.erase(std::remove(members.begin(), members.end(), this), members.end());
+}
+
+NoFork::NoFork() {
+  if (noForks++ > 0) return;
+  static_cast<void>(watchForks());
+  std::unique_lock<std::mutex> lock(registry().mutex);
+  registry().changed.wait(lock, [] { return registry().forking == 0; });
+  ++registry().threadsWithin;
+}
+
+NoFork::~NoFork() {
+  if (--noForks > 0) return;
+  const std::lock_guard<std::mutex> lock(registry().mutex);
+  --registry().threadsWithin;
+  registry().changed.notify_all();
 }
 
 }  // namespace cubejit

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what survives fork(): locks are held across it, so that the child finds consistent state; what other threads were
-// about to deliver is given up in the child. Leaves what that is to the objects that register here.
+// Decides what survives fork(): locks are held across it, and it waits for what must not be cut in two, so that the child finds consistent
+// state; what other threads were about to deliver is given up in the child. Leaves what that is to the objects that register here.
 #pragma once
 
 #include <functional>
@@ -24,6 +24,16 @@ class ForkGuard {
 
   std::mutex& mutex;
   const std::function<void()> forget;
+};
+
+/// While one exists no thread's fork() gets further, so that the child finds a library whole that has locks of its own. Any number of
+/// threads may have some, one within another too; a fork keeps others from beginning. Not to be made with a lock held that a ForkGuard keeps.
+class NoFork {
+ public:
+  NoFork();
+  ~NoFork();
+  NoFork(const NoFork&) = delete;
+  NoFork& operator=(const NoFork&) = delete;
 };
 
 }  // namespace cubejit

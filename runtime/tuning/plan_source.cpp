@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <ctime>
 
+#include "runtime/host/fork.h"
 #include "runtime/host/threads.h"
 #include "runtime/loader/llvm_component.h"
 #include "runtime/pipeline/choose_within.h"
@@ -82,6 +83,7 @@ struct Sought {
 std::optional<TuneRecord> lookUp(const std::string& path, const TuneKey& key, const Sought& sought,
                                  std::string& notes) {
   if (path.empty() || access(path.c_str(), F_OK) != 0) return std::nullopt;
+  const NoFork whole;  // a child that inherits the store open may not use any
   const auto store = TuningStore::open(path, StoreAccess::kRead, nullptr, false, sought.options.storeWaitSeconds);
   if (!store.ok()) {
     addNote(notes, store.error().message);

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <mutex>
 #include <string_view>
 
+#include "runtime/host/fork.h"
 #include "runtime/text/json_object.h"
 #include "runtime/text/json_problem.h"
 #include "runtime/text/printable.h"
@@ -246,10 +248,40 @@ std::string uriOf(const std::string& path) {
   return uri;
 }
 
+// SQLite's file locks are the process's, but what it knows of them is copied to a forked child: no store is opened beside an inherited one.
+struct OpenStores {
+  std::mutex mutex;
+  int count = 0;
+  int inherited = 0;
+  ForkGuard fork{mutex, [this] { inherited = count; }};
+};
+
+// Never destroyed: a process may fork while it exits.
+OpenStores& openStores() {
+  static auto* const instance = new OpenStores;
+  return *instance;
+}
+
+Status checkNoneInherited() {
+  const std::lock_guard<std::mutex> lock(openStores().mutex);
+  if (openStores().inherited == 0) return Unit{};
+  return Error{ErrorCode::kUnsupported, Stage::kPlan,
+               "this process was forked from one that had a tuning store open: its tuning stores are not used; fork "
+               "before or after "
+               "tuning, or start a new program"};
+}
+
 }  // namespace
+
+TuningStore::TuningStore(sqlite3* db, std::string path) : db_(db), path_(std::move(path)) {
+  const std::lock_guard<std::mutex> lock(openStores().mutex);
+  ++openStores().count;
+}
 
 Result<std::unique_ptr<TuningStore>> TuningStore::open(const std::string& given, StoreAccess access, StoreNotes* notes,
                                                        bool assumeNetwork, double waitSeconds) {
+  CUBEJIT_RETURN_IF_ERROR(checkNoneInherited());
+  const NoFork whole;
   const std::string path = resolved(given);
   auto store = openFile(path, access, notes, assumeNetwork, waitSeconds);
   if (!store.ok() || !recordsWait(path)) return store;
@@ -336,11 +368,17 @@ Result<std::unique_ptr<TuningStore>> TuningStore::openFile(const std::string& pa
   return Error{ErrorCode::kIo, Stage::kPlan, "the tuning store " + printable(path) + " cannot be used"};
 }
 
-TuningStore::~TuningStore() { sqlite3_close(db_); }
+TuningStore::~TuningStore() {
+  const NoFork whole;
+  sqlite3_close(db_);
+  const std::lock_guard<std::mutex> lock(openStores().mutex);
+  --openStores().count;
+}
 
 Status TuningStore::add(const TuneRecord& record) { return addAll({record}); }
 
 Status TuningStore::addAll(const std::vector<TuneRecord>& records) {
+  const NoFork whole;
   CUBEJIT_RETURN_IF_ERROR(execute(db_, "BEGIN IMMEDIATE", "cannot write to the tuning store"));
   return insertAll(records);
 }
@@ -360,6 +398,7 @@ Status TuningStore::insertAll(const std::vector<TuneRecord>& records) {
 
 // The store is waited for first: whoever adds to the file meanwhile does not wait for it, too.
 Status TuningStore::takeIn(StoreNotes* notes) {
+  const NoFork whole;
   CUBEJIT_RETURN_IF_ERROR(execute(db_, "BEGIN IMMEDIATE", "cannot write to the tuning store"));
   const Status taken = takeWaiting(
       path_, [&](const std::vector<TuneRecord>& records) { return insertAll(records); },
@@ -370,20 +409,26 @@ Status TuningStore::takeIn(StoreNotes* notes) {
   return taken;
 }
 
-void TuningStore::waitFor(double seconds) { sqlite3_busy_timeout(db_, milliseconds(seconds)); }
+void TuningStore::waitFor(double seconds) {
+  const NoFork whole;
+  sqlite3_busy_timeout(db_, milliseconds(seconds));
+}
 
 Result<std::vector<TuneRecord>> TuningStore::all(std::int64_t* unreadable) const {
+  const NoFork whole;
   Statement rows(db_, (std::string(kRecordColumns) + " ORDER BY id").c_str());
   return readRows(rows, unreadable);
 }
 
 Result<std::vector<TuneRecord>> TuningStore::of(const TuneKey& key, const std::string& version) const {
+  const NoFork whole;
   Statement rows(db_, (std::string(kRecordColumns) + kOfKey + " ORDER BY id").c_str());
   bindKey(rows, key, version);
   return readRows(rows, nullptr);
 }
 
 Result<std::vector<TuneRecord>> TuningStore::winners(const TuneKey& key, const std::string& version) const {
+  const NoFork whole;
   Statement rows(db_, (std::string(kRecordColumns) + kOfKey +
                        " AND won = 1 AND verified = 1 AND status = 'measured' AND relative > 0"
                        " ORDER BY relative, unix_time DESC")
@@ -393,6 +438,7 @@ Result<std::vector<TuneRecord>> TuningStore::winners(const TuneKey& key, const s
 }
 
 Result<std::int64_t> TuningStore::elsewhere(const TuneKey& key, const std::string& version) const {
+  const NoFork whole;
   Statement rows(db_,
                  "SELECT count(*) FROM records WHERE identity = ?1 AND gradient = ?2 AND won = 1 AND verified = 1 AND"
                  " NOT (fingerprint = ?3 AND backend = ?4 AND threads = ?5 AND version = ?6)");
@@ -402,6 +448,7 @@ Result<std::int64_t> TuningStore::elsewhere(const TuneKey& key, const std::strin
 }
 
 Result<std::int64_t> TuningStore::prune(const Prune& what) {
+  const NoFork whole;
   Statement s(db_,
               "DELETE FROM record WHERE (?1 <> '' AND version <> ?1) OR (?2 AND status IN ('refused', 'duplicate',"
               " 'failed')) OR (?3 AND won = 0) OR (unix_time < ?4)");
@@ -412,6 +459,7 @@ Result<std::int64_t> TuningStore::prune(const Prune& what) {
 }
 
 Result<std::vector<std::string>> TuningStore::integrity() const {
+  const NoFork whole;
   std::vector<std::string> findings;
   for (const char* check : {"PRAGMA integrity_check", "PRAGMA foreign_key_check"}) {
     Statement rows(db_, check);
@@ -424,6 +472,9 @@ Result<std::vector<std::string>> TuningStore::integrity() const {
   return findings;
 }
 
-bool TuningStore::usesWriteAheadLog() const { return askText(db_, "PRAGMA journal_mode") == "wal"; }
+bool TuningStore::usesWriteAheadLog() const {
+  const NoFork whole;
+  return askText(db_, "PRAGMA journal_mode") == "wal";
+}
 
 }  // namespace cubejit

@@ -26,10 +26,11 @@ enum class StoreAccess : std::uint8_t {
 /// What happened to the file beyond what was asked: set aside, network file system. For people.
 using StoreNotes = std::vector<std::string>;
 
+/// A fork() of another thread waits for what is going on in a store.
 class TuningStore {
  public:
   /// kIo: not readable, not writable, held by others for longer than waitSeconds, damaged (when only reading). kUnsupported: written by a
-  /// newer cubejit, or by another program. An empty file, looked at, is a store without records.
+  /// newer cubejit, or by another program; or the process was forked while its parent had a store open. An empty file, looked at, is a store without records.
   /// Records that wait beside the file (waiting_records.h) are taken in; when only reading, if it can be written at once.
   /// `assumeNetwork` makes a local file behave as on a network file system: no write-ahead log.
   static Result<std::unique_ptr<TuningStore>> open(const std::string& path, StoreAccess access, StoreNotes* notes,
@@ -70,7 +71,7 @@ class TuningStore {
   bool usesWriteAheadLog() const;
 
  private:
-  TuningStore(sqlite3* db, std::string path) : db_(db), path_(std::move(path)) {}
+  TuningStore(sqlite3* db, std::string path);
   static Result<std::unique_ptr<TuningStore>> openFile(const std::string& path, StoreAccess access, StoreNotes* notes,
                                                        bool assumeNetwork, double waitSeconds);
   Status insertAll(const std::vector<TuneRecord>& records);

@@ -14,6 +14,7 @@
 namespace cubejit {
 namespace {
 
+constexpr int kOne = 3;  // the constant behind the random ones
 enum Scalar : std::int8_t { kA, kC, kListArgument, kValues, kLoops = 7, kPitch = 11 };
 
 class VectorGenerator {
@@ -28,6 +29,7 @@ class VectorGenerator {
       auto& words = p_.constants.emplace_back();
       for (int l = 0; l < p_.isa.lanes(); ++l) words.push_back(below(1000));
     }
+    p_.constants.emplace_back(static_cast<std::size_t>(p_.isa.lanes()), 0x3f800000);  // 1.0f
     push({.op = VOp::kArg, .dst = kA, .imm = 0});
     push({.op = VOp::kArg, .dst = kC, .imm = 2});
     push({.op = VOp::kArg, .dst = kListArgument, .imm = 3});
@@ -207,7 +209,20 @@ class VectorGenerator {
       case VOp::kTileDotBf16:
       case VOp::kTileDotF16: tileInstruction(op); break;
       case VOp::kShiftRight: push({.op = op, .dst = vec(), .src1 = vec(), .imm = below(32)}); break;
-      case VOp::kSqrt: push({.op = op, .dst = vec(), .src1 = vec()}); break;
+      case VOp::kSqrt: {
+        const std::int8_t dst = vec();
+        push({.op = VOp::kZero, .dst = dst});
+        atLeast(dst);
+        push({.op = op, .dst = dst, .src1 = dst});
+        break;
+      }
+      case VOp::kDiv: {
+        const std::int8_t dst = vec();
+        push({.op = VOp::kConst, .dst = dst, .imm = kOne});
+        atLeast(dst);
+        push({.op = op, .dst = dst, .src1 = vec(), .src2 = dst});
+        break;
+      }
       case VOp::kRound: push({.op = op, .dst = vec(), .src1 = vec(), .imm = below(2)}); break;
       case VOp::kCompare: {  // all bits are a NaN
         const std::int8_t dst = vec();
@@ -238,6 +253,9 @@ class VectorGenerator {
     }
     if (below(4) > 0) push({.op = VOp::kLoad, .dst = load.dst, .mem = load.mem});
   }
+
+  // 0 / 0 and the root of a negative number would be NaNs, whose sign a compiler chooses: dst is made the greater of a vector and dst.
+  void atLeast(std::int8_t dst) { push({.op = VOp::kMaxF, .dst = dst, .src1 = vec(), .src2 = dst}); }
 
   // What integer arithmetic leaves may be a NaN, as f32 or as a pair of bf16, whose payload float arithmetic may choose.
   void makeSmall(std::int8_t v) { push({.op = VOp::kShiftRight, .dst = v, .src1 = v, .imm = 18 + below(8)}); }

@@ -7,11 +7,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <thread>
 
+#include "runtime/tuning/store.h"
 #include "tests/support/operands.h"
+#include "tests/support/tuning_cases.h"
 
 namespace cubejit {
 namespace {
@@ -58,7 +61,12 @@ TEST(Fork, TheChildComputesWithWarmPoolAndCache) {
 
 TEST(Fork, WhileOtherThreadsGenerateAndRun) {
   CUBEJIT_SKIP_FORK;
-  Session session;
+  const ScratchFolder folder("fork");
+  Options options;
+  options.tune = TuneMode::kUse;
+  options.store = folder.file("tune.db");  // looked up by every compilation
+  ASSERT_TRUE(TuningStore::open(options.store, StoreAccess::kReadWrite, nullptr).ok());
+  Session session(options);
   std::atomic<bool> stop{false};
   std::vector<std::thread> busy;
   for (int i = 0; i < 3; ++i) {
@@ -72,9 +80,16 @@ TEST(Fork, WhileOtherThreadsGenerateAndRun) {
       }
     });
   }
+  busy.emplace_back([&] {  // as compilations do, and nothing else
+    while (!stop) {
+      const NoFork whole;
+      static_cast<void>(TuningStore::open(options.store, StoreAccess::kRead, nullptr));
+    }
+  });
   for (int attempt = 0; attempt < 25; ++attempt) {
     // The child asks for everything the threads might have been generating: nothing may hang.
     const int code = exitCodeOfChild([&] {
+      if (!TuningStore::open(options.store, StoreAccess::kRead, nullptr).ok()) return 4;
       for (std::int64_t size = 5; size < 45; ++size) {
         if (!session.compile(squareProblem(1, 4, 4, size), kAllGradients).ok()) return 1;
       }
@@ -102,6 +117,52 @@ TEST(Fork, AGrandchildToo) {
     });
   });
   EXPECT_EQ(code, 0);
+}
+
+TEST(Fork, WaitsForWhatMustNotBeCut) {
+  CUBEJIT_SKIP_FORK;
+  std::atomic<bool> stop{false};
+  std::array<std::array<std::atomic<int>, 2>, 2> pairs{};
+  std::vector<std::thread> busy;
+  for (auto& [first, second] : pairs) {
+    busy.emplace_back([&stop, &first = first, &second = second] {
+      while (!stop) {
+        const NoFork whole;
+        ++first;
+        std::this_thread::yield();
+        const NoFork within;
+        ++second;
+      }
+    });
+  }
+  for (int attempt = 0; attempt < 200; ++attempt) {
+    const NoFork mine;  // is no reason to wait
+    const int code = exitCodeOfChild([&] {
+      for (const auto& [first, second] : pairs) {
+        if (first != second) return 1;
+      }
+      const NoFork again;
+      return exitCodeOfChild([] { return 0; });
+    });
+    ASSERT_EQ(code, 0);
+  }
+  stop = true;
+  for (std::thread& t : busy) t.join();
+}
+
+TEST(Fork, AChildOpensNoStoreBesideAnInheritedOne) {
+  CUBEJIT_SKIP_FORK;
+  const ScratchFolder folder("fork");
+  const auto opens = [&] {
+    const auto store = TuningStore::open(folder.file("tune.db"), StoreAccess::kReadWrite, nullptr);
+    return store.ok() ? 0 : store.error().message.find("forked") != std::string::npos ? 1 : 2;
+  };
+  {
+    const auto open = TuningStore::open(folder.file("other.db"), StoreAccess::kReadWrite, nullptr);
+    EXPECT_EQ(exitCodeOfChild([&] { return exitCodeOfChild(opens); }), 1);
+    EXPECT_EQ(opens(), 0);
+  }
+  EXPECT_EQ(exitCodeOfChild([&] { return exitCodeOfChild(opens); }), 0);
 }
 
 TEST(Fork, AGuardThatIsGoneIsNotAsked) {

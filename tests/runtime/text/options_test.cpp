@@ -21,11 +21,21 @@ namespace {
 
 class Environment : public ::testing::Test {
  protected:
-  void SetUp() override { clear(); }
-  void TearDown() override { clear(); }
+  void SetUp() override {
+    for (const EnvironmentVariable& variable : environmentVariables()) {
+      if (const char* value = std::getenv(variable.name); value != nullptr) outside_[variable.name] = value;
+    }
+    clear();
+  }
+  // The tests behind run as they were told from outside.
+  void TearDown() override {
+    clear();
+    for (const auto& [name, value] : outside_) setenv(name.c_str(), value.c_str(), 1);
+  }
   static void clear() {
     for (const EnvironmentVariable& variable : environmentVariables()) unsetenv(variable.name);
   }
+  std::map<std::string, std::string> outside_;
 };
 
 TEST_F(Environment, SilentEnvironmentGivesDefaults) {
