@@ -72,6 +72,13 @@ std::string TextReader::restOfLine() {
   return rest;
 }
 
+int TextReader::line() {
+  skipBlanks();
+  const std::size_t end = std::min(pos_, text_.size());
+  for (; countedTo_ < end; ++countedTo_) lines_ += text_[countedTo_] == '\n' ? 1 : 0;
+  return lines_;
+}
+
 std::size_t TextReader::endOfWord(std::size_t from) const {
   while (from < text_.size() && isWord(text_[from])) ++from;
   return from;
@@ -218,7 +225,11 @@ std::int64_t TextReader::numbered(std::string_view prefix, std::int64_t lo, std:
 std::string_view TextReader::numberToken(std::string_view what) {
   skipBlanks();
   std::size_t end = pos_;
-  while (end - pos_ <= kLongestNumber && (isWord(at(end)) || isSign(at(end)))) ++end;
+  const auto more = [&] {
+    const bool exponent = end > pos_ && (at(end - 1) == 'e' || at(end - 1) == 'E');
+    return isWord(at(end)) || (isSign(at(end)) && (end == pos_ || exponent));
+  };
+  while (end - pos_ <= kLongestNumber && more()) ++end;
   last_ = pos_;
   if (end == pos_) failExpecting(what);
   const std::string_view token = text_.substr(std::min(last_, text_.size()), end - last_);

@@ -29,6 +29,8 @@ class TextReader {
   /// Columns before the line's first token.
   std::size_t indent() const { return indent_; }
   std::string restOfLine();
+  /// Of the next token, or where there is none of what was read last; the text's first line is 1.
+  int line();
 
   // -- tokens: take() says whether it was there, expect() fails without it
   bool take(std::string_view word);  ///< a whole word
@@ -90,6 +92,8 @@ class TextReader {
   bool comments_, failed_ = false;
   std::size_t pos_ = 0, last_ = 0, indent_ = 0;
   std::int64_t claimed_ = 0;
+  std::size_t countedTo_ = 0;
+  int lines_ = 1;  ///< up to there
   Error error_{};
 };
 

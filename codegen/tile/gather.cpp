@@ -432,7 +432,7 @@ std::optional<Gather> gatherOf(const Kernel& kernel, const SegmentList* list) {
                    if (!sortLines(g.lines, elementBytes(g.from), elementBytes(g.to))) return std::nullopt;
                    return g;
                  },
-                 [](const OneOf<Contract, TileProduct, LaneSums, Map> auto&) -> std::optional<Gather> {
+                 [](const OneOf<Contract, TileProduct, LaneReduce, Map> auto&) -> std::optional<Gather> {
                    return std::nullopt;
                  }},
       kernel);

@@ -218,33 +218,67 @@ void interpret(const TileProduct& p, const KernelArgs& args) {
   }
 }
 
-void interpret(const LaneSums& m, const KernelArgs& args) {
+void interpret(const LaneReduce& m, const KernelArgs& args) {
   eachMatrix({}, args, [&](const char* src, char* dst) {
     for (std::int64_t r = 0; r < m.rows; ++r) {
       float lane[16];
       for (int i = 0; i < m.lanes; ++i) lane[i] = at(src + r * m.srcPitch, i);
-      put(dst, r, laneSum(lane, m.lanes));
+      put(dst, r, lanesCombined(m.combine, lane, m.lanes));
     }
   });
 }
 
-void interpret(const Map& m, const KernelArgs& args) {
-  const std::int64_t in = elementBytes(m.from), out = elementBytes(m.to);
-  const auto* d = static_cast<const char*>(args.d);
-  const bool readsD = m.f.readsD(), readsE = m.f.readsE();
-  const auto valueAt = [](Element e, const char* place) { return floatOf(readElement(e, place, 0)); };
-  eachMatrix({}, args, [&](const char* src, char* dst) {
-    for (std::int64_t r = 0; r < m.rows; ++r, dst += m.dstPitch) {
-      for (std::int64_t c = 0; c < m.cols; ++c) {
-        char* to = dst + c * out;
-        const float value = m.zeros ? 0 : valueAt(m.from, moved(src, r * m.srcPitch + c * in));
-        writeElement(m.to, to,
-                     bitsOf(m.f.evaluate(value, readsD ? valueAt(m.d, d + r * m.dRow + c * m.dColumn) : 0,
-                                         readsE ? addendAt(to, args.residual, m.to) : 0)));
+// What is made of the elements of a matrix, and combined or not.
+class MapCall {
+ public:
+  MapCall(const Map& m, const KernelArgs& args) : m_(m), args_(args) {}
+
+  void run(const char* src, char* dst) const {
+    const std::int64_t out = elementBytes(m_.to);
+    for (std::int64_t r = 0; m_.cols > 0 && r < m_.rows; ++r, dst += m_.dstPitch) {
+      if (m_.combine != Combine::kNone) {
+        partials(src, r, dst);
+        continue;
       }
-      zero(dst + m.cols * out, m.padCols * out);
+      for (std::int64_t c = 0; c < m_.cols; ++c) {
+        char* const to = dst + c * out;
+        writeElement(m_.to, to, bitsOf(value(src, r, c, readsE_ ? addendAt(to, args_.residual, m_.to) : 0)));
+      }
+      zero(dst + m_.cols * out, m_.padCols * out);
     }
-  });
+  }
+
+ private:
+  static float valueAt(Element e, const char* place) { return floatOf(readElement(e, place, 0)); }
+
+  float value(const char* src, std::int64_t r, std::int64_t c, float e) const {
+    const auto* d = static_cast<const char*>(args_.d);
+    const float v = m_.zeros ? 0 : valueAt(m_.from, moved(src, r * m_.srcPitch + c * elementBytes(m_.from)));
+    return m_.f.evaluate(v, readsD_ ? valueAt(m_.d, d + r * m_.dRow + c * m_.dColumn) : 0, e);
+  }
+
+  void partials(const char* src, std::int64_t r, char* dst) const {
+    std::array<std::array<float, 16>, kMapChains> acc{};
+    for (auto& chain : acc) chain.fill(identityOf(m_.combine));
+    for (std::int64_t c = 0; c < m_.cols; ++c) {
+      float& held = acc[static_cast<std::size_t>(c / m_.lanes % kMapChains)][static_cast<std::size_t>(c % m_.lanes)];
+      held = combined(m_.combine, value(src, r, c, 0), held);
+    }
+    for (std::size_t l = 0; l < static_cast<std::size_t>(m_.lanes); ++l) {
+      const float first = combined(m_.combine, acc[1][l], acc[0][l]),
+                  second = combined(m_.combine, acc[3][l], acc[2][l]);
+      put(dst, static_cast<std::int64_t>(l), combined(m_.combine, second, first));
+    }
+  }
+
+  const Map& m_;
+  const KernelArgs& args_;
+  const bool readsD_ = m_.f.readsD(), readsE_ = m_.f.readsE();
+};
+
+void interpret(const Map& m, const KernelArgs& args) {
+  const MapCall call(m, args);
+  eachMatrix({}, args, [&](const char* src, char* dst) { call.run(src, dst); });
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ void useIsaRounding(TileProgram& program, const HostIsa& isa) {
                           [](OneOf<Copy, Transpose, Map> auto& k) {
                             if (k.from != k.to) flush(k.to);
                           },
-                          [](OneOf<TileProduct, Fill, Accumulate, LaneSums> auto&) {}},
+                          [](OneOf<TileProduct, Fill, Accumulate, LaneReduce> auto&) {}},
                kernel);
   }
 }

@@ -13,8 +13,8 @@
 namespace cubejit {
 
 /// Which instruction it is, in the order of Kernel's alternatives.
-inline constexpr const char* kKernelWords[] = {"contract", "tile_product", "copy",      "transpose",
-                                               "fill",     "accumulate",   "lane_sums", "map"};
+inline constexpr const char* kKernelWords[] = {"contract", "tile_product", "copy",        "transpose",
+                                               "fill",     "accumulate",   "lane_reduce", "map"};
 static_assert(std::size(kKernelWords) == std::variant_size_v<Kernel>);
 
 /// A word, and the field it stands for in those instructions that have it: Get can be called with no others.
@@ -44,7 +44,8 @@ inline constexpr auto kKernelFields = std::make_tuple(
     CUBEJIT_FIELD("a_pitch", aPitch), CUBEJIT_FIELD("b_pitch", bPitch), CUBEJIT_FIELD("c_pitch", cPitch),
     CUBEJIT_FIELD("a_tile", aTile), CUBEJIT_FIELD("b_tile", bTile), CUBEJIT_FIELD("c_tile", cTile),
     CUBEJIT_FIELD("a_step", aStep), CUBEJIT_FIELD("b_step", bStep), CUBEJIT_FIELD("d", d), CUBEJIT_FIELD("d_row", dRow),
-    CUBEJIT_FIELD("d_column", dColumn), CUBEJIT_FIELD("epilogue", epilogue), CUBEJIT_FIELD("f", f));
+    CUBEJIT_FIELD("d_column", dColumn), CUBEJIT_FIELD("combine", combine), CUBEJIT_FIELD("epilogue", epilogue),
+    CUBEJIT_FIELD("f", f));
 #undef CUBEJIT_FIELD
 
 /// Elements, every one of which has a word.

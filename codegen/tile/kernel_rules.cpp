@@ -179,7 +179,10 @@ class MoveRules {
                    std::string("zeros of type ") + toString(m.element));
   }
   void check(const Accumulate& m) { matrices(m.rows, m.cols, targetOf(m)); }
-  void check(const LaneSums& m) { matrices(m.rows, m.lanes, targetOf(m)); }
+  void check(const LaneReduce& m) {
+    matrices(m.rows, m.lanes, targetOf(m));
+    rules_.require(m.combine != Combine::kNone, "lanes are combined by none; by sum, min or max");
+  }
   void check(const Map& m) {
     matrices(m.rows, m.cols, targetOf(m));
     padding(m.padCols, m.rows, m.cols);
@@ -193,6 +196,9 @@ class MoveRules {
         m.dColumn == elementBytes(m.d) || (m.dColumn == 0 && (m.d == Element::kF32 || !m.f.readsD())),
         "a column's d is " + std::to_string(m.dColumn) + " bytes behind the last one's, elements are " + toString(m.d));
     rules_.sound(m.f);
+    rules_.require(
+        m.combine == Combine::kNone || (m.to == Element::kF32 && m.padCols == 0 && !m.streamingStore && !m.f.readsE()),
+        "rows that are combined become vectors of f32: without padding, streaming stores or e");
   }
 
   std::vector<std::string> take() { return rules_.take(); }

@@ -23,17 +23,19 @@ MatrixLines sourceOf(const OneOf<Copy, Transpose> auto& m) {
 }
 inline MatrixLines sourceOf(const Fill&) { return {}; }
 inline MatrixLines sourceOf(const Accumulate& m) { return {m.rows, m.cols, m.srcPitch, 4}; }
-inline MatrixLines sourceOf(const LaneSums& m) { return {m.rows, m.lanes, m.srcPitch, 4}; }
+inline MatrixLines sourceOf(const LaneReduce& m) { return {m.rows, m.lanes, m.srcPitch, 4}; }
 inline MatrixLines sourceOf(const Map& m) { return {m.zeros ? 0 : m.rows, m.cols, m.srcPitch, elementBytes(m.from)}; }
 
 /// The one that it writes through C, with its padding. A pair becomes one 32-bit word.
-MatrixLines targetOf(const OneOf<Copy, Map> auto& m) {
+inline MatrixLines targetOf(const Copy& m) { return {m.rows, m.cols + m.padCols, m.dstPitch, elementBytes(m.to)}; }
+inline MatrixLines targetOf(const Map& m) {
+  if (m.combine != Combine::kNone) return {m.cols > 0 ? m.rows : 0, m.lanes, m.dstPitch, 4};
   return {m.rows, m.cols + m.padCols, m.dstPitch, elementBytes(m.to)};
 }
 inline MatrixLines targetOf(const Transpose& m) { return {m.cols, m.rows + m.padCols, m.dstPitch, elementBytes(m.to)}; }
 inline MatrixLines targetOf(const Fill& m) { return {m.rows, m.cols, m.dstPitch, elementBytes(m.element)}; }
 inline MatrixLines targetOf(const Accumulate& m) { return {m.rows, m.cols, m.dstPitch, 4}; }
-inline MatrixLines targetOf(const LaneSums& m) { return {1, m.rows, 0, 4}; }
+inline MatrixLines targetOf(const LaneReduce& m) { return {1, m.rows, 0, 4}; }
 
 /// The members of pairs that are read `pairPitch` behind those of the source.
 inline MatrixLines secondMembers(const Copy& m) {
@@ -45,6 +47,6 @@ inline MatrixLines secondMembers(const Transpose& m) {
 
 /// The steps of the list that it takes, if it takes one.
 std::optional<ListSteps> listSteps(const OneOf<Copy, Transpose, Fill, Accumulate> auto& m) { return m.list; }
-std::optional<ListSteps> listSteps(const OneOf<LaneSums, Map> auto&) { return std::nullopt; }
+std::optional<ListSteps> listSteps(const OneOf<LaneReduce, Map> auto&) { return std::nullopt; }
 
 }  // namespace cubejit

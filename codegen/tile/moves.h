@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "codegen/tile/combine.h"
 #include "codegen/tile/element.h"
 #include "codegen/tile/label.h"
 #include "codegen/tile/overloaded.h"
@@ -75,23 +76,15 @@ struct Accumulate {
   friend bool operator==(const Accumulate& x, const Accumulate& y) = default;
 };
 
-/// dst[r] = laneSum() of the vector src[r], of f32.
-struct LaneSums {
+/// dst[r] = lanesCombined() of the vector src[r], of f32.
+struct LaneReduce {
   int lanes = 16;
   std::int64_t rows = 0;
   std::int64_t srcPitch = 0;
+  Combine combine = Combine::kSum;  ///< not kNone
   Label label{};
-  friend bool operator==(const LaneSums& x, const LaneSums& y) = default;
+  friend bool operator==(const LaneReduce& x, const LaneReduce& y) = default;
 };
-
-/// The order in which LaneSums adds the lanes of a vector: within blocks of four (l0 + l2) + (l1 + l3), then the blocks:
-/// b0 + b1 (8 lanes), (b0 + b1) + (b2 + b3) (16 lanes).
-inline float laneSum(const float* lane, int lanes) {
-  float block[4] = {};
-  for (int b = 0; b < lanes / 4; ++b) block[b] = (lane[4 * b] + lane[4 * b + 2]) + (lane[4 * b + 1] + lane[4 * b + 3]);
-  if (lanes == 4) return block[0];
-  return lanes == 8 ? block[0] + block[1] : (block[0] + block[1]) + (block[2] + block[3]);
-}
 
 /// What a copy does, with rows and columns of the destination exchanged. Precondition: it does not stream.
 inline Transpose turned(const Copy& m) {

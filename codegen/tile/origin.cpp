@@ -54,7 +54,7 @@ Range spanOf(const MatrixLines& m) {
 
 // Rows of the source are columns of the destination, which has a line for each column of the source, or (sums) one.
 template <class M>
-constexpr bool kTurns = OneOf<M, Transpose, LaneSums>;
+constexpr bool kTurns = OneOf<M, Transpose, LaneReduce>;
 
 // Offset from the source pointer of what a kernel writes at `offset` behind its destination pointer.
 struct Source {
@@ -81,7 +81,10 @@ std::optional<std::int64_t> destinationAt(const M& m, std::int64_t offset) {
   const auto cell = cellAt(sourceOf(m), offset);
   if (!cell) return std::nullopt;
   const MatrixLines target = targetOf(m);
-  if (OneOf<M, LaneSums>) return cell->line * target.element;
+  if (OneOf<M, LaneReduce>) return cell->line * target.element;
+  if constexpr (OneOf<M, Map>) {
+    if (m.combine != Combine::kNone) return cell->line * target.pitch + cell->column % m.lanes * target.element;
+  }
   const std::int64_t line = kTurns<M> ? cell->column : cell->line, column = kTurns<M> ? cell->line : cell->column;
   return line * target.pitch + column * target.element;
 }

@@ -189,20 +189,18 @@ struct Phase {
   friend bool operator==(const Phase& x, const Phase& y) = default;
 };
 
-using Kernel = std::variant<Contract, TileProduct, Copy, Transpose, Fill, Accumulate, LaneSums, Map>;
+using Kernel = std::variant<Contract, TileProduct, Copy, Transpose, Fill, Accumulate, LaneReduce, Map>;
 /// Those that read one matrix and write one.
 template <class K>
-concept MatrixKernel = OneOf<K, Copy, Transpose, Fill, Accumulate, LaneSums, Map>;
+concept MatrixKernel = OneOf<K, Copy, Transpose, Fill, Accumulate, LaneReduce, Map>;
 
 /// What is made of elements before they are stored; null of kernels that store them as they are.
 inline const Expression* expressionOf(const Kernel& kernel) {
-  return std::visit(
-      overloaded{[](const Contract& k) -> const Expression* { return &k.epilogue; },
-                 [](const Map& k) -> const Expression* { return &k.f; },
-                 [](const OneOf<TileProduct, Copy, Transpose, Fill, Accumulate, LaneSums> auto&) -> const Expression* {
-                   return nullptr;
-                 }},
-      kernel);
+  return std::visit(overloaded{[](const Contract& k) -> const Expression* { return &k.epilogue; },
+                               [](const Map& k) -> const Expression* { return &k.f; },
+                               [](const OneOf<TileProduct, Copy, Transpose, Fill, Accumulate, LaneReduce> auto&)
+                                   -> const Expression* { return nullptr; }},
+                    kernel);
 }
 /// Whether operand d is only read, by an expression. Else it is written, if there is one.
 inline bool readsD(const Kernel& kernel) {

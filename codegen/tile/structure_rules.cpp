@@ -288,7 +288,7 @@ class Structure {
             which + "a move with a list repeats");
     list(v.list, 1, "move " + move.label.text, which);
   }
-  static bool readsA(const OneOf<Copy, Transpose, Accumulate, LaneSums> auto&) { return true; }
+  static bool readsA(const OneOf<Copy, Transpose, Accumulate, LaneReduce> auto&) { return true; }
   static bool readsA(const Fill&) { return false; }
   static bool readsA(const Map& m) { return !m.zeros; }
 

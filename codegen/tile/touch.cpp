@@ -101,7 +101,7 @@ MatrixLines readThroughD(const Map& m) {
   if (m.cols <= 0 || !m.f.readsD()) return {};
   return {m.rows, m.dColumn == 0 ? 1 : m.cols, m.dRow, elementBytes(m.d)};
 }
-MatrixLines readThroughD(const OneOf<Copy, Transpose, Fill, Accumulate, LaneSums> auto&) { return {}; }
+MatrixLines readThroughD(const OneOf<Copy, Transpose, Fill, Accumulate, LaneReduce> auto&) { return {}; }
 
 // Beside the source, where elements have two places.
 struct Beside {
@@ -109,7 +109,7 @@ struct Beside {
   MatrixLines lines;
 };
 Beside besideSource(const OneOf<Copy, Transpose> auto& m) { return {m.pairPitch, secondMembers(m)}; }
-Beside besideSource(const OneOf<Fill, Accumulate, LaneSums, Map> auto&) { return {}; }
+Beside besideSource(const OneOf<Fill, Accumulate, LaneReduce, Map> auto&) { return {}; }
 
 bool visitLines(const MatrixLines& m, std::int64_t from, const std::function<bool(ByteRange)>& visit) {
   for (std::int64_t line = 0; line < m.lines && m.columns > 0; ++line) {

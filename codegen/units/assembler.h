@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "codegen/tile/combine.h"
 #include "codegen/tile/contract.h"
 #include "codegen/vector/program.h"
 #include "codegen/vector/tile_config.h"
@@ -76,6 +77,10 @@ class VectorAssembler {
   void compare(int dst, int x, int y, std::int64_t relation) {
     push({.op = VOp::kCompare, .dst = i8(dst), .src1 = i8(x), .src2 = i8(y), .imm = relation});
   }
+  void move(int dst, int x, LaneRange lanes) {
+    const int mask = maskOf(lanes);
+    push({.op = VOp::kMove, .dst = i8(dst), .src1 = i8(x), .mask = i8(mask)});
+  }
   void narrow(VOp op, int dst, int x) { push({.op = op, .dst = i8(dst), .src1 = i8(x)}); }
   void prefetch(int base, std::int64_t disp) { push({.op = VOp::kPrefetch, .mem = mem(base, disp), .imm = 1}); }
   void prefetchForWrite(int base, std::int64_t disp) { push({.op = VOp::kPrefetch, .mem = mem(base, disp), .imm = 3}); }
@@ -109,6 +114,10 @@ class VectorAssembler {
     push({.op = VOp::kDotBroadcast, .dst = i8(acc), .src1 = i8(x), .mask = i8(mask), .mem = mem(base, disp)});
   }
   void addF(int dst, int x, int y) { push({.op = VOp::kAddF, .dst = i8(dst), .src1 = i8(x), .src2 = i8(y)}); }
+  /// dst = combined(how, x, y).
+  void combine(Combine how, int dst, int x, int y) {
+    binary(how == Combine::kSum ? VOp::kAddF : how == Combine::kMin ? VOp::kMinF : VOp::kMaxF, dst, x, y);
+  }
   void permute(int dst, int index, int src) {
     push({.op = VOp::kPermute, .dst = i8(dst), .src1 = i8(index), .src2 = i8(src)});
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides in which registers a vector's operands meet. Leaves what is made of them to expression_code.
+#include <bit>
+
 #include "codegen/units/element_code.h"
 #include "codegen/units/expression_code.h"
 #include "codegen/units/row_code.h"
@@ -12,15 +14,56 @@ namespace {
 // Registers of data that long expressions leave, and those that legalize() may take.
 constexpr int kFewestTurns = 2, kSpared = 3;
 
-// Those that no data is in, the one whose turn it is first.
-std::vector<int> temporariesOf(const MatrixCode& code, const HostIsa& isa) {
+// Those that no data is in, the one whose turn it is first. Of the eight for data those from `turns` to `kept`.
+std::vector<int> temporariesOf(const MatrixCode& code, const HostIsa& isa, int turns, int kept) {
   const int first = code.pairTemporary(), base = MatrixCode::kDataRegisters;
   std::vector<int> all{first, base + (first == base ? 1 : 0)};
   for (int r = base + 2; r < MatrixCode::kBehindScratch + 2; ++r) all.push_back(r);
   for (int r = MatrixCode::kBehindScratch + 2; r < isa.vectorRegs - kSpared; ++r) all.push_back(r);
-  for (int r = kFewestTurns; r < base; ++r) all.push_back(r);
+  for (int r = turns; r < kept; ++r) all.push_back(r);
   return all;
 }
+
+// The accumulators of a row that is combined. A value takes a register for itself where its vector is no whole one.
+class RowChains {
+ public:
+  RowChains(MatrixCode& code, Combine how) : code_(code), how_(how) {}
+
+  void begin() {
+    for (int n = 0; n < kMapChains; ++n) identity(kFirst + n);
+    vectors_ = 0;
+  }
+  void add(int value, LaneRange lanes) {
+    if (!lanes.all()) {
+      identity(kPart);
+      code_.a.move(kPart, value, lanes);
+      value = kPart;
+    }
+    const int acc = kFirst + vectors_++ % kMapChains;
+    code_.a.combine(how_, acc, value, acc);
+  }
+  void end(MatrixCode::At dst) {
+    for (const int n : {0, 2}) code_.a.combine(how_, kFirst + n, kFirst + n + 1, kFirst + n);
+    code_.a.combine(how_, kFirst, kFirst + 2, kFirst);
+    code_.a.store(kFirst, dst.base, dst.disp);
+  }
+
+ private:
+  static constexpr int kFirst = MatrixCode::kDataRegisters - kMapChains, kPart = kFirst - 1;
+
+  void identity(int reg) {
+    if (how_ == Combine::kSum)
+      code_.a.zero(reg);
+    else
+      code_.a.constant(reg, code_.a.addUniform(std::bit_cast<std::uint32_t>(identityOf(how_))));
+  }
+
+  MatrixCode& code_;
+  const Combine how_;
+  int vectors_ = 0;
+};
+// Data registers that are left beside them.
+constexpr int kTurnsBeside = MatrixCode::kDataRegisters - kMapChains - 1;
 
 }  // namespace
 
@@ -29,15 +72,19 @@ Result<VectorProgram> unitCode(const Map& m, const HostIsa& isa) {
   ElementCode values(code.a, m.from, Element::kF32), d(code.a, m.d, Element::kF32), e(code.a, m.to, Element::kF32),
       stored(code.a, Element::kF32, m.to);
   ExpressionCode f(code.a, m.f);
-  const std::size_t there = temporariesOf(code, isa).size(),
-                    beside = there - (MatrixCode::kDataRegisters - kFewestTurns);
+  const bool combines = m.combine != Combine::kNone;
+  const int turns = combines ? kTurnsBeside : MatrixCode::kDataRegisters;
+  code.takeTurns(turns);
+  const auto temporaries = [&] { return temporariesOf(code, isa, kFewestTurns, turns); };
+  const std::size_t there = temporaries().size(), beside = there - static_cast<std::size_t>(turns - kFewestTurns);
   if (f.temporaries() > beside) code.takeTurns(kFewestTurns);
   if (f.temporaries() > there)
     return Error{ErrorCode::kLimitExceeded, Stage::kVector,
                  m.label.text + ": its expression needs " + std::to_string(f.temporaries()) +
                      " vector registers beside the element's; there are " + std::to_string(there)};
   const bool readsE = m.f.readsE();
-  RowCode rows(code, [&](MatrixCode::At src, MatrixCode::At dst, MatrixCode::At at, LaneRange, LaneRange lanes) {
+  RowChains chains(code, m.combine);
+  const auto vector = [&](MatrixCode::At src, MatrixCode::At dst, MatrixCode::At at, LaneRange, LaneRange lanes) {
     const int r = code.next();
     if (m.zeros)
       code.a.zero(r);
@@ -48,7 +95,7 @@ Result<VectorProgram> unitCode(const Map& m, const HostIsa& isa) {
       code.a.add(MatrixCode::kFlag, MatrixCode::kFlag, dst.base);
     }
     f.apply(
-        r, temporariesOf(code, isa),
+        r, temporaries(),
         [&](int reg) {
           if (m.dColumn == 0)
             code.a.broadcast(reg, at.base, at.disp);
@@ -56,16 +103,20 @@ Result<VectorProgram> unitCode(const Map& m, const HostIsa& isa) {
             d.load(reg, -1, at.base, at.disp, lanes);
         },
         [&](int reg) { e.load(reg, -1, MatrixCode::kFlag, dst.disp, lanes); });
-    if (m.streamingStore && lanes.all())
+    if (combines)
+      chains.add(r, lanes);
+    else if (m.streamingStore && lanes.all())
       code.a.storeStream(r, dst.base, dst.disp);
     else
       stored.store(r, MatrixCode::scratch(), dst.base, dst.disp, lanes);
-  });
+  };
   Rows all = rowsOf(m);
   all.readsD = m.f.readsD();
   all.dRow = m.dRow;
   all.dColumn = m.dColumn;
-  return rows.run({}, all);
+  if (!combines) return RowCode(code, vector).run({}, all);
+  all.out = all.padCols = 0;  // a row's result stays where it is
+  return RowCode(code, [&](auto) { chains.begin(); }, vector, [&](auto dst) { chains.end(dst); }).run({}, all);
 }
 
 }  // namespace cubejit

@@ -52,7 +52,12 @@ class RowCode {
   /// One vector: of the lanes that exist in the source, and those to store.
   using VectorCode = std::function<void(At src, At dst, At d, LaneRange exist, LaneRange stored)>;
 
+  /// What stands before and behind the vectors of a row, which begins at dst.
+  using RowEdge = std::function<void(At dst)>;
+
   RowCode(MatrixCode& code, VectorCode vector) : code_(code), vector_(std::move(vector)) {}
+  RowCode(MatrixCode& code, RowEdge begin, VectorCode vector, RowEdge end)
+      : code_(code), vector_(std::move(vector)), begin_(std::move(begin)), end_(std::move(end)) {}
 
   VectorProgram run(const std::optional<ListSteps>& list, const Rows& m) {
     return code_.run(list, [&] { reserveMasks(m); }, [&] { all(m); });
@@ -68,8 +73,12 @@ class RowCode {
     if (m.srcPitch * unroll > kReach || m.dstPitch * unroll > kReach) unroll = 1;
     const bool far = vectors > kUnrolledVectors;
     const auto rows = [&](std::int64_t count) {
-      for (std::int64_t r = 0; r < count; ++r)
-        far ? longRow(m) : row(m, {kRowSrc, r * m.srcPitch}, {kRowDst, r * m.dstPitch}, {kRowD, r * m.dRow});
+      for (std::int64_t r = 0; r < count; ++r) {
+        const At dst{kRowDst, r * m.dstPitch};
+        if (begin_) begin_(dst);
+        far ? longRow(m) : row(m, {kRowSrc, r * m.srcPitch}, dst, {kRowD, r * m.dRow});
+        if (end_) end_(dst);
+      }
       step(m, kRowD, count * m.dRow);
     };
     code_.repeat(kRows, m.rows / unroll, kRowSrc, unroll * m.srcPitch, kRowDst, unroll * m.dstPitch,
@@ -135,6 +144,7 @@ class RowCode {
 
   MatrixCode& code_;
   const VectorCode vector_;
+  const RowEdge begin_, end_;
 };
 
 }  // namespace cubejit

@@ -16,7 +16,7 @@ Result<VectorProgram> unitCode(const Copy& copy, const HostIsa& isa);
 Result<VectorProgram> unitCode(const Transpose& transpose, const HostIsa& isa);
 Result<VectorProgram> unitCode(const Fill& fill, const HostIsa& isa);
 Result<VectorProgram> unitCode(const Accumulate& accumulate, const HostIsa& isa);
-Result<VectorProgram> unitCode(const LaneSums& sums, const HostIsa& isa);
+Result<VectorProgram> unitCode(const LaneReduce& sums, const HostIsa& isa);
 Result<VectorProgram> unitCode(const Map& map, const HostIsa& isa);
 
 }  // namespace cubejit

@@ -19,7 +19,7 @@
 namespace cubejit {
 namespace {
 
-constexpr std::size_t kMaxStreams = 16, kMaxAxes = 192;
+constexpr std::size_t kMaxStreams = 64, kMaxAxes = 192;
 
 // Whether C lies at a vector's alignment in every repetition.
 bool isAligned(const KernelArgs& args, std::int64_t alignment) {

@@ -143,7 +143,7 @@ KernelCall callOf(const TileProgram& program, const KernelUse& use) {
 std::int64_t resultAlignmentOf(const Kernel& kernel) {
   const bool streams = std::visit(
       overloaded{[](const OneOf<Contract, Copy, Map> auto& k) { return k.streamingStore; },
-                 [](const OneOf<TileProduct, Transpose, Fill, Accumulate, LaneSums> auto&) { return false; }},
+                 [](const OneOf<TileProduct, Transpose, Fill, Accumulate, LaneReduce> auto&) { return false; }},
       kernel);
   return streams ? std::int64_t{lanesOf(kernel)} * 4 : 1;
 }

@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <random>
 #include <string>
@@ -13,6 +15,7 @@
 
 #include "codegen/tile/element.h"
 #include "codegen/tile/functions.h"
+#include "codegen/tile/interpret.h"
 #include "codegen/tile/print.h"
 #include "tests/support/kernel_agreement.h"
 
@@ -142,6 +145,85 @@ TEST_P(ExpressionCodes, MapsAreThem) {
     agree(m, args, numbers(256), 64, 128);
   }
   EXPECT_LT(refused, 30);
+}
+
+TEST_P(ExpressionCodes, RowsOfMapsAreCombined) {
+  const int lanes = isa().lanes();
+  for (int n = 0; n < 300 && !HasFailure(); ++n) {
+    const std::int64_t cols = 1 + (below(4) == 0 ? below(30 * lanes) : below(6 * lanes));
+    Map m{.lanes = lanes, .rows = 1 + below(5), .cols = cols, .zeros = below(8) == 0};
+    m.label = "row";
+    m.combine = static_cast<Combine>(1 + below(kCombines - 1));
+    do m.f = randomExpression();
+    while (m.f.readsE());
+    m.from = static_cast<Element>(below(3));
+    m.srcPitch = elementBytes(m.from) * (m.cols + below(3));
+    m.dstPitch = 4 * (lanes + below(3));
+    m.d = static_cast<Element>(below(3));
+    m.dColumn = elementBytes(m.d);
+    m.dRow = 4 * below(8);
+    if (below(2) == 0) {
+      m.d = Element::kF32;
+      m.dColumn = 0;
+    }
+    std::vector<float> source = numbers(3000);
+    if (n % 10 == 0) {
+      m.f = {};
+      m.combine = below(2) == 0 ? Combine::kMin : Combine::kMax;
+      for (int i = 0; i < 20; ++i)
+        source[static_cast<std::size_t>(below(100))] = std::numeric_limits<float>::quiet_NaN();
+    }
+    if (const auto made = vectorize(m, isa()); !made.ok()) {
+      EXPECT_EQ(made.error().code, ErrorCode::kLimitExceeded);
+      continue;
+    }
+    KernelArgs args;
+    args.a = source.data();
+    args.repeat = 1 + below(2);
+    args.aRepeat = 4 * below(30);
+    args.cRepeat = m.rows * m.dstPitch;
+    agree(m, args, numbers(1024), 0, 256);
+  }
+}
+
+// The interpreter against sums, minima and maxima that know no chains: of numbers whose sums are exact, and of rows that are NaN here and there.
+TEST_P(ExpressionCodes, CombinedRowsAreWhatTheySay) {
+  const int lanes = isa().lanes();
+  for (const std::int64_t cols : {1, 3, lanes - 1, lanes, lanes + 1, 4 * lanes, 8 * lanes + 5, 20 * lanes + 1}) {
+    for (const Combine how : {Combine::kSum, Combine::kMin, Combine::kMax}) {
+      std::vector<float> row(static_cast<std::size_t>(cols)), partial(static_cast<std::size_t>(lanes), -7.0F);
+      double sum = 0, least = 1e9, most = -1e9;
+      for (float& x : row) {
+        x = static_cast<float>(below(2001) - 1000);
+        sum += double{x} * 2, least = std::min(least, double{x} * 2), most = std::max(most, double{x} * 2);
+        if (how != Combine::kSum && cols > 3 && below(5) == 0) x = std::numeric_limits<float>::quiet_NaN();
+      }
+      if (how != Combine::kSum) {
+        least = 1e9, most = -1e9;
+        for (const float x : row) {
+          if (std::isnan(x)) continue;
+          least = std::min(least, double{x} * 2), most = std::max(most, double{x} * 2);
+        }
+      }
+      Map m{.lanes = lanes, .rows = 1, .cols = cols, .srcPitch = 4 * cols, .dstPitch = 4 * lanes};
+      m.f.then(Op::kAdd, Value::element(), Value::element());
+      m.combine = how;
+      KernelArgs args;
+      args.a = row.data();
+      args.c = partial.data();
+      args.repeat = 1;
+      interpret(Kernel(m), args);
+      float result = 0;
+      LaneReduce across{.lanes = lanes, .rows = 1, .srcPitch = 4 * lanes, .combine = how};
+      args.a = partial.data();
+      args.c = &result;
+      interpret(Kernel(across), args);
+      EXPECT_EQ(result, how == Combine::kSum   ? sum
+                        : how == Combine::kMin ? least
+                                               : most)
+          << toString(how) << " of " << cols;
+    }
+  }
 }
 
 TEST_P(ExpressionCodes, ChoicesAreMadeWhereNothingIsANumber) {

@@ -108,7 +108,7 @@ TEST(TileParse, ErrorsSayWhereAndWhat) {
       {"buffer x input 288", "buffer x input 288k", "line 4, column 16: expected its size in bytes, got '288k'"},
       {"k1 copy", "k2 copy", "expected the next kernel: 2 is not in [1, 1]"},
       {"k1 copy", "k1 kopie",
-       "expected one of contract, tile_product, copy, transpose, fill, accumulate, lane_sums, map, got 'kopie'"},
+       "expected one of contract, tile_product, copy, transpose, fill, accumulate, lane_reduce, map, got 'kopie'"},
       {"src_pitch 36", "src_pith 36", "expected a field of the kernel or the end of the line, got 'src_pith'"},
       {"rows 4", "rows", "expected a number, got 'cols'"},
       {"bcast a+0", "bcast a0", "expected 'a', got 'a0'"},

@@ -111,7 +111,7 @@ TEST(TileTouch, Moves) {
   agree(turned(m), nullptr);
   agree(Fill{.lanes = 8, .rows = 3, .cols = 5, .dstPitch = -36}, nullptr);
   agree(Accumulate{.lanes = 8, .rows = 3, .cols = 5, .srcPitch = 40, .dstPitch = -36}, nullptr);
-  agree(LaneSums{.lanes = 8, .rows = 3, .srcPitch = 40}, nullptr);
+  agree(LaneReduce{.lanes = 8, .rows = 3, .srcPitch = 40}, nullptr);
   agree(Map{.lanes = 8, .rows = 3, .cols = 5, .srcPitch = 40, .dstPitch = -36, .padCols = 2}, nullptr);
   EXPECT_EQ(extents(turned(m), nullptr)[2], (ByteRange{-4 * 36, 20}));
 }

@@ -119,7 +119,10 @@ class Units : public testing::TestWithParam<IsaLevel> {
       case 1: return turned(m);
       case 2: return Fill{.lanes = m.lanes, .rows = m.rows, .cols = m.cols, .dstPitch = m.dstPitch, .label = m.label};
       case 3: return sumOf(m);
-      default: return LaneSums{.lanes = m.lanes, .rows = m.rows, .srcPitch = m.srcPitch, .label = m.label};
+      default: {
+        const auto how = static_cast<Combine>(1 + below(kCombines - 1));
+        return LaneReduce{.lanes = m.lanes, .rows = m.rows, .srcPitch = m.srcPitch, .combine = how, .label = m.label};
+      }
     }
   }
   // Adds what a copy of f32 would store.
@@ -302,7 +305,7 @@ TEST_P(Units, RandomListedMovesAgree) {
                                 k.list = steps;
                                 return true;
                               },
-                              [](const OneOf<Contract, TileProduct, LaneSums, Map> auto&) { return false; }},
+                              [](const OneOf<Contract, TileProduct, LaneReduce, Map> auto&) { return false; }},
                    m);
     if (!listed) continue;
     SegmentList list(1);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Asks of any text that is to be a tile or vector program: it is refused with line and column, or it is a program whose own text reads back as the
-// same, and which verify() accepts or refuses.
+// same, and which verify() accepts or refuses. Of a kernel: it is refused so, or there is a sound program of it.
+#include "codegen/lang/lower.h"
+#include "codegen/lang/parse.h"
 #include "codegen/text/reader.h"
 #include "codegen/tile/parse.h"
 #include "codegen/tile/print.h"
@@ -38,7 +40,7 @@ bool quickToVerify(const TileProgram& program) {
   for (const Kernel& kernel : program.kernels) {
     const auto large = [](std::int64_t extent) { return extent > 1000; };
     const bool slow = std::visit(overloaded{[](const OneOf<Contract, TileProduct> auto&) { return false; },
-                                            [&](const LaneSums& m) { return large(m.rows); },
+                                            [&](const LaneReduce& m) { return large(m.rows); },
                                             [&](const auto& m) { return large(m.rows) || large(m.cols); }},
                                  kernel);
     if (slow) return false;
@@ -61,6 +63,19 @@ void refused(const Error& error) {
   fuzz::hold(error.message.rfind("line ", 0) == 0, "an error says where", error.message);
 }
 
+// Few and small enough for a verification at once.
+bool quickToLower(const lang::Source& kernel) {
+  double all = 1;
+  for (const lang::Index& i : kernel.indices) all *= static_cast<double>(i.extent);
+  return all < kMostIterations && kernel.tensors.size() < 20;
+}
+
+void lowers(const lang::Source& kernel) {
+  const auto program = lang::lower(kernel, isaOf(IsaLevel::kAvx2));
+  fuzz::hold(program.ok() || program.error().code != ErrorCode::kInternal, "what is accepted has a sound program",
+             program.ok() ? "" : program.error().message);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -70,6 +85,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::hold(!tile.ok() || !vector.ok(), "a text is of one sort");
   if (!tile.ok()) refused(tile.error());
   if (!vector.ok()) refused(vector.error());
+  const auto kernel = lang::parse(text, {});
+  if (!kernel.ok()) refused(kernel.error());
+  if (kernel.ok() && quickToLower(*kernel)) lowers(*kernel);
   if (tile.ok()) {
     readsBack(*tile, [](const TileProgram& p) { return print(p, Detail::kFull); }, parseTileProgram);
     static_cast<void>(print(*tile, Detail::kSummary));

@@ -92,10 +92,12 @@ class TileGenerator {
                          element(), number(), number(), below(3), listSteps(), name()};
       case 2: return Fill{lanes, number(), number(), number(), element(), listSteps(), name()};
       case 3: return Accumulate{lanes, number(), number(), number(), number(), listSteps(), name()};
-      case 4: return LaneSums{lanes, number(), number(), name()};
+      case 4: return LaneReduce{lanes, number(), number(), static_cast<Combine>(below(kCombines)), name()};
       case 5:
-        return Map{lanes,     number(), number(),     number(),  number(), number(), flip(), element(),
-                   element(), flip(),   expression(), element(), number(), number(), name()};
+        return Map{lanes,        number(),  number(),  number(),  number(),
+                   number(),     flip(),    element(), element(), flip(),
+                   expression(), element(), number(),  number(),  static_cast<Combine>(below(kCombines)),
+                   name()};
       case 6:
         return TileProduct{lanes,    number(), number(), number(), number(), element(), number(), number(),
                            number(), number(), number(), number(), number(), number(),  name()};

@@ -110,5 +110,31 @@ TEST_F(KernelCli, DumpsAreRead) {
   EXPECT_GE(vectors, 4);
 }
 
+// Two rows of three, and their sums.
+TEST_F(KernelCli, TakesKernelsOfTheLanguage) {
+  write("rows.tile",
+        "cubejit kernel 1\nkernel rows\nparameter M\nparameter by in 1 2\ninput X f32 [M, 3]\noutput Y f32 [M]\nindex "
+        "j in 3\n"
+        "parallel i in M by by\n  Y[i] = sum[j](X[i, j]) * 2\n");
+  write("x.npy", npy("(6,)", {1, 2, 3, 10, 20, 30}));
+  const Outcome o = run("kernel rows.tile --set M=2,by=2 --interpret --input X=x.npy --output Y=y.npy");
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_THAT(o.err, AllOf(HasSubstr("M = 2\nby = 2\n"), HasSubstr("rows: sound; ")));
+  EXPECT_THAT(o.out, HasSubstr("sum 132, first 12 120\n"));
+  EXPECT_EQ(run("kernel rows.tile --set M=2 --time").code, 0);
+  EXPECT_THAT(run("kernel rows.tile --set M=2 --emit tile --isa avx2").out, HasSubstr("combine sum"));
+  const auto refused = [&](const std::string& flags, const char* told) {
+    const Outcome wrong = run("kernel rows.tile " + flags);
+    EXPECT_EQ(wrong.code, 2) << wrong.err;
+    EXPECT_THAT(wrong.err, HasSubstr(told));
+  };
+  refused("", "rows.tile: line 3, column 11: M has no value: set it (--set M=N)");
+  refused("--set M", "--set M must be NAME=N, N an integer");
+  refused("--set M=2x", "--set M=2x must be NAME=N, N an integer");
+  refused("--set M=2,M=3", "--set M=3 sets its parameter a second time");
+  refused("--set M=2,by=4", "by is 4; it may be 1, 2");
+  EXPECT_THAT(run("kernel small.tile --set M=2").err, HasSubstr("--set is for kernels; programs have no parameters"));
+}
+
 }  // namespace
 }  // namespace cubejit

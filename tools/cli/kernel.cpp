@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what `kernel` does with a program that is given as text: read, verify, and only then interpret, emit or time it.
+// Decides what `kernel` does with a kernel or a program that is given as text: read, lower, verify, and only then interpret, emit or time it.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <memory>
 #include <vector>
 
 #include "codegen/disassemble.h"
+#include "codegen/lang/lower.h"
+#include "codegen/lang/parse.h"
 #include "codegen/tile/parse.h"
 #include "codegen/tile/print.h"
 #include "codegen/tile/verify.h"
@@ -33,7 +36,7 @@ namespace {
 struct KernelFlags {
   std::string file, isa;
   bool verify = false, interpret = false, time = false;
-  std::vector<std::string> emit, inputs, outputs;
+  std::vector<std::string> emit, inputs, outputs, settings;
   std::uint64_t seed = 1;
 };
 
@@ -127,8 +130,7 @@ Status handleVector(const std::string& text, const KernelFlags& flags) {
   return Unit{};
 }
 
-Status handleTile(const std::string& text, const KernelFlags& flags) {
-  const auto parsed = parseTileProgram(text);
+Status handleTile(const Result<TileProgram>& parsed, const KernelFlags& flags) {
   if (!parsed.ok()) return ofTheFile(parsed.error(), flags.file);
   if (const Status sound = cubejit::verify(*parsed); !sound.ok()) return ofTheFile(sound.error(), flags.file);
   fmt::print(stderr, "{}: sound; {} buffers, {} kernels, {} lists, {} phases\n", printable(parsed->name),
@@ -150,26 +152,56 @@ Status handleTile(const std::string& text, const KernelFlags& flags) {
   return timeKernels(*parsed, data, optionsFor(level));
 }
 
+// A kernel in the kernel language: its program for the ISA asked for, or the best of this CPU.
+Status handleKernel(const std::string& text, KernelFlags flags) {
+  std::map<std::string, std::int64_t> settings;
+  for (const std::string& setting : flags.settings) {
+    const std::size_t equals = setting.find('=');
+    std::int64_t value = 0;
+    const char *const begin = setting.data() + equals + 1, *const end = setting.data() + setting.size();
+    if (equals == std::string::npos || equals == 0 || std::from_chars(begin, end, value).ptr != end || begin == end)
+      return invalidInput(fmt::format("--set {} must be NAME=N, N an integer", printable(setting)));
+    if (!settings.emplace(setting.substr(0, equals), value).second)
+      return invalidInput(fmt::format("--set {} sets its parameter a second time", printable(setting)));
+  }
+  const auto source = lang::parse(text, settings);
+  if (!source.ok()) return ofTheFile(source.error(), flags.file);
+  if (flags.isa.empty()) {
+    const std::vector<IsaLevel> levels = runnableIsas();
+    flags.isa = toString(levels.empty() ? IsaLevel::kAvx2 : levels.front());
+  }
+  CUBEJIT_TRY(level, parseIsa(flags.isa));
+  for (const lang::Parameter& p : source->parameters) fmt::print(stderr, "{} = {}\n", printable(p.name), p.value);
+  const auto program = lang::lower(*source, isaOf(level));
+  if (!program.ok() && program.error().code == ErrorCode::kInternal) return program.error();  // that is one of ours
+  return handleTile(program, flags);
+}
+
 Status kernel(const KernelFlags& flags) {
   for (const std::string& stage : flags.emit) {
     if (stage != "tile" && stage != "vector" && stage != "asm")
       return invalidInput(fmt::format("unknown stage '{}' of --emit; there are tile, vector, asm", printable(stage)));
   }
-  CUBEJIT_TRY(text, readText(flags.file, "a tile or vector program", Stage::kProblem));
-  const std::size_t line = text.find_first_not_of(" \t\r\n");
-  return line != std::string::npos && text.compare(line, 14, "cubejit vector") == 0 ? handleVector(text, flags)
-                                                                                    : handleTile(text, flags);
+  CUBEJIT_TRY(text, readText(flags.file, "a kernel, a tile program or a vector program", Stage::kProblem));
+  const std::size_t line = std::min(text.size(), text.find_first_not_of(" \t\r\n"));
+  const auto begins = [&](std::string_view words) { return text.compare(line, words.size(), words) == 0; };
+  if (begins("cubejit kernel")) return handleKernel(text, flags);
+  if (!flags.settings.empty()) return invalidInput("--set is for kernels; programs have no parameters");
+  return begins("cubejit vector") ? handleVector(text, flags) : handleTile(parseTileProgram(text), flags);
 }
 
 }  // namespace
 
 void addKernel(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand(
-      "kernel", "Read a tile or vector program, as dump writes them, and verify it; then interpret, emit or time it");
-  example(*command, "kernel layer.tile --interpret");
+  CLI::App* command = app.add_subcommand("kernel",
+                                         "Read a kernel in the kernel language, or a tile or vector program as dump "
+                                         "writes them, and verify it; then interpret, emit or time it");
+  example(*command, "kernel kernels/softmax.tile --set rows=8 --time");
   auto flags = std::make_shared<KernelFlags>();
   command->add_option("FILE", flags->file, "The program's text; its first line says which sort and version it is")
       ->required();
+  command->add_option("--set", flags->settings, "NAME=N, a parameter of the kernel (default: the first of its values)")
+      ->delimiter(',');
   command->add_flag("--verify", flags->verify, "Only verify it, which is done in any case");
   command->add_flag("--interpret", flags->interpret,
                     "Run the tile program, a scalar at a time, and print a digest of each output");

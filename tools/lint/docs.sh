@@ -29,9 +29,9 @@ while IFS=: read -r page link; do
     broken=1
   fi
 done < <(
-  # A link's text may be broken by a line; its target is not.
+  # A link's text may be broken by a line; its target is not. Code is no link.
   for page in "${pages[@]}"; do
-    sed '/^```/,/^```/d' "$page" | grep -oE '\]\([^) ]+\)' | sed "s|^|$page:|" || true
+    sed -E '/^```/,/^```/d; s/`[^`]*`//g' "$page" | grep -oE '\]\([^) ]+\)' | sed "s|^|$page:|" || true
   done
 )
 

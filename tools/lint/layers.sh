@@ -82,7 +82,7 @@ fi
 only api/ascendc 'cubejit/|cubejit_ascendc/|lib/conv_backprop/|kernel_operator\.h|api/ascendc/|tiling/|algorithms/(lower_task|cube/[a-z_]+)\.h|runtime/(cores/[a-z_]+|face/(last_error|environment)|text/json_machine|tuning/plan_source)\.h'
 only api/tbe 'cubejit/|cubejit_tbe/|api/tbe/|tiling/|runtime/face/last_error\.h'
 only api/acl 'cubejit/|cubejit_acl/|acl/|aclnn/|aclnnop/|opdev/|api/acl/'
-only tools/cli 'cubejit/|[a-z_]+\.h"|runtime/|algorithms/(algorithm|lower)\.h|codegen/(backend|vectorize|disassemble|code)\.h|codegen/(tile|vector)/|tiling/|cubejit_ascendc/'
+only tools/cli 'cubejit/|[a-z_]+\.h"|runtime/|algorithms/(algorithm|lower)\.h|codegen/(backend|vectorize|disassemble|code)\.h|codegen/(lang|tile|vector)/|tiling/|cubejit_ascendc/'
 only bench 'cubejit/|acl/|aclnnop/|algorithms/|codegen/|runtime/|bench/|tests/support/'
 only python 'cubejit/|cubejit_tbe/|python/'
 nowhere_but '#include [<"]xbyak' 'codegen/xbyak_backend/' 'xbyak belongs in codegen/xbyak_backend/'

@@ -74,10 +74,10 @@ class Moves {
     forEachPlane([&](std::int64_t pixels) {
       Variant v;
       if (pixels > 0) {
-        v.kernel = b_.addKernel(LaneSums{.lanes = p_.lanes,
-                                         .rows = together ? pixels * t_.channels : pixels,
-                                         .srcPitch = together ? p_.lanes * 4 : o_.pitch.w,
-                                         .label = "sum_lanes"});
+        v.kernel = b_.addKernel(LaneReduce{.lanes = p_.lanes,
+                                           .rows = together ? pixels * t_.channels : pixels,
+                                           .srcPitch = together ? p_.lanes * 4 : o_.pitch.w,
+                                           .label = "sum_lanes"});
       }
       call.variants.push_back(v);
     });

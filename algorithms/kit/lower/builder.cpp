@@ -185,7 +185,7 @@ int ProgramBuilder::addKernel(Kernel kernel) {
   const auto pairPitch = std::visit(
       overloaded{
           [](const OneOf<Copy, Transpose> auto& k) { return k.pairPitch; },
-          [](const OneOf<Contract, TileProduct, Fill, Accumulate, LaneSums, Map> auto&) { return std::int64_t{0}; }},
+          [](const OneOf<Contract, TileProduct, Fill, Accumulate, LaneReduce, Map> auto&) { return std::int64_t{0}; }},
       kernel);
   limitWork(std::abs(static_cast<double>(pairPitch)), kMostPairBytes, "bytes between the members of a pair");
   std::vector<int>& same = kernelsByLabel_[labelOf(kernel)];

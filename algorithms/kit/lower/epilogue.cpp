@@ -53,7 +53,7 @@ Finishing finishingOf(const OneOf<Copy, Transpose> auto& m) {
   }
   return {inward, out, stored.lines * inward.dstPitch};
 }
-Finishing finishingOf(const LaneSums& m) {
+Finishing finishingOf(const LaneReduce& m) {
   const std::int64_t pitch = panelPitch(m.rows * 4);
   return {m, {.rows = 1, .cols = m.rows, .srcPitch = pitch, .dstPitch = 4}, pitch};
 }

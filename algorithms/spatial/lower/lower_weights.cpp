@@ -112,7 +112,7 @@ class SpatialWeightsLowering {
     const int rows = b_.addAxis("sums", 2);
     Call call{"sum", acc, -1, out, {rows}, {}};
     const auto kernelOf = [&](std::int64_t count) {
-      const LaneSums sum{.lanes = lanes_, .rows = count, .srcPitch = inLanes(4), .label = "sum_lanes"};
+      const LaneReduce sum{.lanes = lanes_, .rows = count, .srcPitch = inLanes(4), .label = "sum_lanes"};
       return Variant{count > 0 ? b_.addKernel(sum) : -1, -1, false};
     };
     for (std::int64_t at = 0; at < sums; at += kSumsOfTask)

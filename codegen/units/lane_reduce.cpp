@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how a vector's worth of rows are summed across their lanes: a tree of unpacks and additions that ends with one vector holding
-// one sum a row, in the order laneSum() names. Rows come in pairs, each level halves the number of vectors.
+// Decides how a vector's worth of rows are combined across their lanes: a tree of unpacks and additions, or choices, that ends with one vector
+// holding one value a row, in the order lanesCombined() names. Rows come in pairs, each level halves the number of vectors.
 #include "codegen/units/matrix_code.h"
 #include "codegen/units/units.h"
 
 namespace cubejit {
 namespace {
 
-struct LaneSumBlock {
+struct LaneBlock {
   int lanes = 16;
-  int src = 0, dst = 0;       ///< scalar registers: first row, first sum
+  int src = 0, dst = 0;       ///< scalar registers: first row, first result
   std::int64_t srcPitch = 0;  ///< bytes
   int rows = 16;              ///< 1 to `lanes`
+  Combine how = Combine::kSum;
 };
 
 class Tree {
  public:
-  Tree(VectorAssembler& a, const LaneSumBlock& b) : a_(a), b_(b) {}
+  Tree(VectorAssembler& a, const LaneBlock& b) : a_(a), b_(b) {}
 
   // Quads of rows, one after the other: at most lanes/4 results and three temporaries are alive.
   void run() {
@@ -30,7 +31,7 @@ class Tree {
         const bool wide = b_.lanes == 16;
         a_.shuffle(VOp::kShuffleBlocks, kTemp, i, i + 1, wide ? kEven : 0);
         a_.shuffle(VOp::kShuffleBlocks, kTemp + 1, i, i + 1, wide ? kOdd : 3);
-        a_.addF(i / 2, kTemp, kTemp + 1);
+        a_.combine(b_.how, i / 2, kTemp, kTemp + 1);
       }
       count /= 2;
     }
@@ -55,24 +56,25 @@ class Tree {
       row(4 * q + 2 * half + 1, y);
       a_.shuffle(VOp::kUnpackLo, low, x, y);
       a_.shuffle(VOp::kUnpackHi, x, x, y);
-      a_.addF(sum, low, x);
+      a_.combine(b_.how, sum, low, x);
     }
     a_.shuffle(VOp::kUnpackLo64, kTemp, kTemp + 3, kTemp + 4);
     a_.shuffle(VOp::kUnpackHi64, kTemp + 1, kTemp + 3, kTemp + 4);
-    a_.addF(q, kTemp, kTemp + 1);
+    a_.combine(b_.how, q, kTemp, kTemp + 1);
   }
 
   VectorAssembler& a_;
-  const LaneSumBlock b_;
+  const LaneBlock b_;
 };
 
 }  // namespace
 
-Result<VectorProgram> unitCode(const LaneSums& m, const HostIsa& isa) {
+Result<VectorProgram> unitCode(const LaneReduce& m, const HostIsa& isa) {
   MatrixCode code(m.label, m.lanes, isa);
   const std::int64_t n = m.lanes;
   const auto block = [&](std::int64_t rows) {
-    Tree(code.a, {m.lanes, MatrixCode::kRowSrc, MatrixCode::kRowDst, m.srcPitch, static_cast<int>(rows)}).run();
+    Tree(code.a, {m.lanes, MatrixCode::kRowSrc, MatrixCode::kRowDst, m.srcPitch, static_cast<int>(rows), m.combine})
+        .run();
   };
   return code.run(
       {}, [&] { code.reserveMasks({m.rows}); },

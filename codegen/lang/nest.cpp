@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides nothing further; see the header.
+#include "codegen/lang/nest.h"
+
+#include <algorithm>
+
+namespace cubejit::lang {
+namespace {
+
+// Steps of all axes: each takes up to 200 bytes.
+constexpr std::int64_t kMostSteps = std::int64_t{1} << 20;
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+}  // namespace
+
+void Nest::fail(std::string message, ErrorCode code) {
+  if (!failure_) failure_ = Error{code, Stage::kTile, k_.name + ": " + std::move(message)};
+}
+
+Place Nest::placeOf(const Access& access) const {
+  const Tensor& t = tensor(access.tensor);
+  const std::int64_t bytes = elementBytes(t.element);
+  Place place{access.tensor, t.element, 0, std::vector<std::int64_t>(k_.indices.size()),
+              std::vector<std::int64_t>(k_.indices.size())};
+  for (std::size_t d = 0; d < t.dimensions.size(); ++d) {
+    const Tensor::Dimension& dimension = t.dimensions[d];
+    place.offset += access.at[d].constant * dimension.stride * bytes;
+    for (const Subscript::Term& term : access.at[d].terms) {
+      place.apart[at(term.index)] += term.factor * dimension.stride * bytes;
+      if (dimension.tileOf != term.index) place.start[at(term.index)] += term.factor * dimension.stride * bytes;
+    }
+  }
+  return place;
+}
+
+void Nest::layOut(int tensor, int lanes) {
+  std::vector<Tensor::Dimension>& dimensions = k_.tensors[at(tensor)].dimensions;
+  std::int64_t stride = 1;
+  for (auto d = dimensions.rbegin(); d != dimensions.rend(); ++d) {
+    d->stride = stride;
+    stride *= d->extent;
+    if (d == dimensions.rbegin()) stride = (stride + lanes - 1) / lanes * lanes;
+  }
+}
+
+Access Nest::addDimensions(const std::string& name, const std::vector<int>& indices) {
+  Tensor t;
+  t.name = name + "." + std::to_string(++values_);
+  t.use = inLoop() ? Buffer::Use::kPrivate : Buffer::Use::kShared;
+  Access access{static_cast<int>(k_.tensors.size()), {}};
+  for (const int i : indices) {
+    const bool looped = std::any_of(loops_.begin(), loops_.end(), [&](const Loop& loop) { return loop.index == i; });
+    t.dimensions.push_back({index(i).seen(), 0, looped ? i : -1});
+    access.at.push_back({{{i, 1}}, 0});
+  }
+  k_.tensors.push_back(std::move(t));
+  return access;
+}
+
+Access Nest::addValue(const std::string& name, const std::vector<int>& indices, int lanes) {
+  Access access = addDimensions(name, indices);
+  layOut(access.tensor, lanes);
+  return access;
+}
+
+Access Nest::addVectors(const std::string& name, const std::vector<int>& indices, int lanes) {
+  Access access = addDimensions(name, indices);
+  k_.tensors.back().dimensions.push_back({lanes, 0, -1});
+  access.at.emplace_back();
+  layOut(access.tensor, lanes);
+  return access;
+}
+
+Place Nest::addConstant(float value) {
+  const auto known =
+      std::find_if(constants_.begin(), constants_.end(), [&](const auto& c) { return c.second == value; });
+  int t = static_cast<int>(k_.tensors.size());
+  if (known != constants_.end()) {
+    t = known->first;
+  } else {
+    Tensor constant;
+    constant.name = "constant." + std::to_string(++values_);
+    constant.use = Buffer::Use::kConstant;
+    k_.tensors.push_back(std::move(constant));
+    constants_.emplace_back(t, value);
+  }
+  return placeOf({t, {}});
+}
+
+int Nest::bufferOf(int tensor) {
+  buffers_.resize(k_.tensors.size(), -1);
+  int& buffer = buffers_[at(tensor)];
+  if (buffer >= 0) return buffer;
+  const Tensor& t = k_.tensors[at(tensor)];
+  Buffer made{t.name, t.use, 0, {}, false, t.element};
+  std::int64_t last = 0;  // of the elements
+  for (const Tensor::Dimension& d : t.dimensions) last += (d.extent - 1) * d.stride;
+  made.bytes = (last + 1) * elementBytes(t.element);
+  if (made.isWorkspace() && !t.dimensions.empty())  // up to where its last row is filled up
+    made.bytes = t.dimensions.front().extent * (t.dimensions.size() == 1 ? 1 : t.dimensions.front().stride) * 4;
+  if (made.isWorkspace()) made.bytes = (made.bytes + 63) / 64 * 64;
+  for (const auto& [constant, value] : constants_) {
+    if (constant == tensor) made.values = {value};
+  }
+  buffer = static_cast<int>(program_.buffers.size());
+  program_.buffers.push_back(std::move(made));
+  return buffer;
+}
+
+void Nest::beginPhase(const std::string& name) {
+  program_.phases.emplace_back().name = name;
+  bodies_ = {{}};
+  moved_.clear();
+}
+
+int Nest::addAxis(const std::string& name, std::int64_t steps, int classes) {
+  steps_ += steps;
+  if (steps_ > kMostSteps) {
+    fail("loops of more than " + std::to_string(kMostSteps) + " steps in all, the last of them over " + name +
+             "; larger tiles make fewer",
+         ErrorCode::kLimitExceeded);
+    steps = 1;
+  }
+  phase().axes.push_back({name, classes, std::vector<AxisStep>(static_cast<std::size_t>(steps))});
+  return static_cast<int>(phase().axes.size()) - 1;
+}
+
+void Nest::enter(int i) {
+  const Index& loop = index(i);
+  const std::int64_t steps = (loop.extent + loop.tile - 1) / loop.tile;
+  const int axis = addAxis(loop.name, steps, hasTail(i) ? 2 : 1);
+  if (hasTail(i)) phase().axes[at(axis)].steps.back().cls = 1;
+  loops_.push_back({i, axis});
+  if (loop.loop == Index::Loop::kParallel)
+    phase().parallelAxes.push_back(axis);
+  else
+    bodies_.emplace_back();
+}
+
+void Nest::leave() {
+  const Loop loop = loops_.back();
+  loops_.pop_back();
+  if (index(loop.index).loop == Index::Loop::kParallel) {
+    if (loops_.empty()) phase().body = std::move(bodies_.back());
+    return;
+  }
+  Node node;
+  node.axis = loop.axis;
+  node.body = std::move(bodies_.back());
+  bodies_.pop_back();
+  bodies_.back().push_back(std::move(node));
+  if (loops_.empty()) phase().body = bodies_.back();
+}
+
+int Nest::axisOf(int i) const {
+  const auto loop = std::find_if(loops_.begin(), loops_.end(), [&](const Loop& l) { return l.index == i; });
+  return loop == loops_.end() ? -1 : loop->axis;
+}
+
+int Nest::streamOf(const Place& place, const std::vector<Loop>& around) {
+  std::vector<std::pair<int, std::int64_t>> wanted;  // axis, bytes a step
+  for (const Loop& l : loops_) wanted.emplace_back(l.axis, place.start[at(l.index)] * index(l.index).tile);
+  for (const Loop& l : around) wanted.emplace_back(l.axis, place.apart[at(l.index)]);
+  const int buffer = bufferOf(place.tensor);
+  std::size_t stream = 0;
+  for (; stream < moved_.size(); ++stream) {
+    const auto moves = [&](const auto& step) {
+      const auto known = moved_[stream].find(step.first);
+      return known == moved_[stream].end() || known->second == step.second;
+    };
+    if (phase().streams[stream].buffer == buffer && std::all_of(wanted.begin(), wanted.end(), moves)) break;
+  }
+  if (stream == moved_.size()) {
+    phase().streams.push_back({tensor(place.tensor).name, buffer, 0});
+    moved_.emplace_back();
+  }
+  for (const auto& [axis, bytes] : wanted) {
+    if (!moved_[stream].emplace(axis, bytes).second || bytes == 0) continue;
+    std::int64_t step = 0;
+    for (AxisStep& s : phase().axes[at(axis)].steps) {
+      s.delta.resize(std::max(s.delta.size(), stream + 1));
+      s.delta[stream] = bytes * step++;
+    }
+  }
+  return static_cast<int>(stream);
+}
+
+int Nest::kernelOf(Kernel kernel) {
+  const auto known = std::find(program_.kernels.begin(), program_.kernels.end(), kernel);
+  if (known != program_.kernels.end()) return static_cast<int>(known - program_.kernels.begin());
+  program_.kernels.push_back(std::move(kernel));
+  return static_cast<int>(program_.kernels.size()) - 1;
+}
+
+int Nest::listOf(const std::optional<SegmentList>& list) {
+  if (!list) return -1;
+  const auto known = std::find(program_.lists.begin(), program_.lists.end(), *list);
+  if (known != program_.lists.end()) return static_cast<int>(known - program_.lists.begin());
+  program_.lists.push_back(*list);
+  return static_cast<int>(program_.lists.size()) - 1;
+}
+
+void Nest::call(const NewCall& wanted, const std::function<Made(const Sizes&)>& make) {
+  std::vector<Loop> around;
+  for (const int i : wanted.around) {
+    const int loop = axisOf(i), axis = addAxis(index(i).name + ".each", index(i).seen(), 1);
+    if (loop >= 0 && hasTail(i)) {
+      Axis& made = phase().axes[at(axis)];
+      made.windowAxis = loop;
+      made.windows = {{0, static_cast<int>(index(i).tile)}, {0, static_cast<int>(index(i).extent % index(i).tile)}};
+    }
+    around.push_back({i, axis});
+  }
+  Call call;
+  call.name = wanted.name;
+  const std::optional<Place>* const operands[] = {&wanted.a, &wanted.b, &wanted.c, &wanted.d};
+  int* const streams[] = {&call.a, &call.b, &call.c, &call.d};
+  for (std::size_t o = 0; o < 4; ++o) {
+    const std::optional<Place>& place = *operands[o];
+    if (!place) continue;
+    *streams[o] = streamOf(*place, around);
+    call.place.offset[o] = place->offset;
+  }
+  std::vector<int> tailed;
+  for (const int i : wanted.within) {
+    if (axisOf(i) < 0 || !hasTail(i) || contains(tailed, i)) continue;
+    tailed.push_back(i);
+    call.classAxes.push_back(axisOf(i));
+  }
+  double cycles = 0;
+  for (std::size_t variant = 0; variant < std::size_t{1} << tailed.size() && !failure_; ++variant) {
+    const Sizes sizes = [&](int i) {
+      const auto t = std::find(tailed.begin(), tailed.end(), i) - tailed.begin();
+      const bool tail = t < std::ssize(tailed) && (variant >> (std::ssize(tailed) - 1 - t) & 1U) != 0;
+      return tail ? index(i).extent % index(i).tile : index(i).seen();
+    };
+    Made made = make(sizes);
+    if (variant == 0) cycles = made.cycles;
+    call.variants.push_back({kernelOf(std::move(made.kernel)), listOf(made.list), wanted.accumulate});
+  }
+  for (const Loop& l : loops_) cycles *= static_cast<double>(phase().axes[at(l.axis)].steps.size());
+  for (const Loop& l : around) cycles *= static_cast<double>(phase().axes[at(l.axis)].steps.size());
+  phase().workCycles += cycles;
+  Node node;
+  node.call = std::move(call);
+  for (auto l = around.rbegin(); l != around.rend(); ++l) {
+    Node outer;
+    outer.axis = l->axis;
+    outer.body.push_back(std::move(node));
+    node = std::move(outer);
+  }
+  bodies_.back().push_back(std::move(node));
+  if (loops_.empty()) phase().body = bodies_.back();
+}
+
+}  // namespace cubejit::lang

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how calls are put into loops: which bytes a step of each loop moves an operand, which variant is called where a tile is a shorter
+// one, and buffers, kernels and lists of the program. Leaves what to call to lang/lower.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "codegen/lang/source.h"
+#include "cubejit/result.h"
+
+namespace cubejit::lang {
+
+/// Where the elements of an access lie, in bytes.
+struct Place {
+  int tensor = -1;
+  Element element = Element::kF32;
+  std::int64_t offset = 0;
+  std::vector<std::int64_t> apart;  ///< by index: from one of its numbers to the next
+  std::vector<std::int64_t>
+      start;  ///< by index: the same, for the number at which a loop's tile begins; less where the tensor holds a tile alone
+
+  std::int64_t apartAt(int index) const { return index < 0 ? 0 : apart[static_cast<std::size_t>(index)]; }
+  bool contiguous(int index) const { return index >= 0 && apartAt(index) == elementBytes(element); }
+  bool sameAlong(int index) const { return apartAt(index) == 0; }
+};
+
+/// Numbers of each index that a call sees.
+using Sizes = std::function<std::int64_t(int index)>;
+
+struct Made {
+  Kernel kernel;
+  std::optional<SegmentList> list{};
+  double cycles = 0;  ///< of a core, about
+};
+
+struct NewCall {
+  std::string name;
+  std::optional<Place> a{}, b{}, c{}, d{};
+  std::vector<int> within;  ///< indices that the kernel goes over
+  std::vector<int> around;  ///< loops over all numbers of indices around it, outermost first
+  bool accumulate = false;
+};
+
+class Nest {
+ public:
+  explicit Nest(Source source) : k_(std::move(source)) { program_.name = k_.name; }
+
+  const Source& source() const { return k_; }
+  const Index& index(int i) const { return k_.indices[static_cast<std::size_t>(i)]; }
+  const Tensor& tensor(int t) const { return k_.tensors[static_cast<std::size_t>(t)]; }
+  Place placeOf(const Access& access) const;
+
+  /// A value of f32 for each combination of the indices, the last of which is contiguous and filled up to whole vectors of `lanes`. In a loop it
+  /// is the thread's.
+  Access addValue(const std::string& name, const std::vector<int>& indices, int lanes);
+  /// The same with a vector of `lanes` for each combination.
+  Access addVectors(const std::string& name, const std::vector<int>& indices, int lanes);
+  /// Gives the dimensions of a tensor that `let` names their strides.
+  void layOut(int tensor, int lanes);
+  /// One word of a constant.
+  Place addConstant(float value);
+
+  void beginPhase(const std::string& name);
+  void enter(int index);
+  void leave();
+  bool inLoop() const { return !loops_.empty(); }
+
+  /// Makes a kernel for each combination of whole and shorter tiles.
+  void call(const NewCall& call, const std::function<Made(const Sizes&)>& make);
+
+  TileProgram take() { return std::move(program_); }
+  /// What could not be made, if anything.
+  const std::optional<Error>& failure() const { return failure_; }
+  void fail(std::string message, ErrorCode code = ErrorCode::kUnsupported);
+
+ private:
+  struct Loop {
+    int index, axis;
+  };
+  Access addDimensions(const std::string& name, const std::vector<int>& indices);
+  int bufferOf(int tensor);
+  Phase& phase() { return program_.phases.back(); }
+  int addAxis(const std::string& name, std::int64_t steps, int classes);
+  /// A stream that such loops move so; the place's offset is the call's.
+  int streamOf(const Place& place, const std::vector<Loop>& around);
+  bool hasTail(int index) const { return this->index(index).extent % this->index(index).tile != 0; }
+  int axisOf(int index) const;
+  int kernelOf(Kernel kernel);
+  int listOf(const std::optional<SegmentList>& list);
+
+  Source k_;
+  TileProgram program_;
+  std::vector<int> buffers_;  ///< by tensor; -1: none yet
+  std::vector<std::pair<int, float>> constants_;
+  std::vector<std::map<int, std::int64_t>>
+      moved_;  ///< by stream of the phase: bytes a step of those axes that were asked about
+  std::vector<Loop> loops_;
+  std::vector<std::vector<Node>> bodies_;
+  std::int64_t steps_ = 0;
+  int values_ = 0;
+  std::optional<Error> failure_;
+};
+
+}  // namespace cubejit::lang

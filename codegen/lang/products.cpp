@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how a sum of products becomes a Contract: which factor lies along its vectors, which index has a row of sums for each number, and
+// what is made of the sums before they are stored.
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <utility>
+
+#include "codegen/lang/statements.h"
+#include "codegen/vectorize.h"
+
+namespace cubejit::lang {
+namespace {
+
+// The only sum in an expression; null if there is none, or several reductions.
+const Expr* onlySum(const Expr& e) {
+  if (const auto* how = std::get_if<Reduction>(&e.what)) return how->combine == Combine::kSum ? &e : nullptr;
+  const Expr* found = nullptr;
+  for (const Expr& part : e.of) {
+    const std::function<bool(const Expr&)> reduces = [&](const Expr& x) {
+      return std::holds_alternative<Reduction>(x.what) || std::any_of(x.of.begin(), x.of.end(), reduces);
+    };
+    if (!reduces(part)) continue;
+    const Expr* const here = onlySum(part);
+    if (found != nullptr || here == nullptr) return nullptr;
+    found = here;
+  }
+  return found;
+}
+
+// An expression of the sum, as v, and of one element, as d.
+ExpressionValue finish(const Expr& e, const Expr* sum, Expression& f) {
+  if (&e == sum) return ExpressionValue::element();
+  if (const auto* number = std::get_if<Number>(&e.what)) return ExpressionValue::constant(number->value);
+  if (std::holds_alternative<Access>(e.what)) return ExpressionValue::d();
+  std::vector<ExpressionValue> operands;
+  for (const Expr& part : e.of) operands.push_back(finish(part, sum, f));
+  return std::get<Apply>(e.what).operation->make(f, operands.data());
+}
+
+void beside(const Expr& e, const Expr* sum, std::vector<Access>& all) {
+  if (&e == sum) return;
+  if (const auto* access = std::get_if<Access>(&e.what);
+      access != nullptr && std::find(all.begin(), all.end(), *access) == all.end())
+    all.push_back(*access);
+  for (const Expr& part : e.of) beside(part, sum, all);
+}
+
+bool fits32(std::int64_t bytes) { return std::abs(bytes) <= std::numeric_limits<std::int32_t>::max(); }
+
+}  // namespace
+
+struct Statements::Product {
+  Place vectors, other;
+  bool otherToo = false;  ///< the other factor lies along the vectors, too
+  int vector = -1, rows = -1;
+  std::vector<int> over;
+};
+
+bool Statements::contract(const Access& target, const Expr& value) {
+  const Expr* const sum = onlySum(value);
+  const int vector = contiguousIndex(target);
+  if (sum == nullptr || vector < 0) return false;
+  const auto& how = std::get<Reduction>(sum->what);
+  const Expr& inner = sum->of.front();
+  std::vector<Expr> factors{inner};
+  if (const auto* op = std::get_if<Apply>(&inner.what); op != nullptr && op->operation == operationNamed("mul"))
+    factors = inner.of;
+  // Two numbers or two sums are no factors; what is no element yet is computed before.
+  const auto along = [&](const Expr& factor) {
+    const auto* access = std::get_if<Access>(&factor.what);
+    return access != nullptr && nest_.placeOf(*access).contiguous(vector);
+  };
+  const auto lies = std::find_if(factors.begin(), factors.end(), along);
+  if (lies == factors.end()) return false;
+  std::iter_swap(factors.begin(), lies);
+  Product p;
+  p.vector = vector;
+  p.over = how.over;
+  p.vectors = nest_.placeOf(std::get<Access>(factors.front().what));
+  std::vector<int> named = indicesOf(inner);
+  for (const int i : how.over) {
+    if (!contains(named, i)) return false;
+  }
+  p.other = nest_.addConstant(1);
+  if (factors.size() > 1) {
+    const bool element = std::holds_alternative<Access>(factors[1].what);
+    const bool reads = !elementsOf(factors[1]).empty();
+    const Access other = element ? std::get<Access>(factors[1].what) : reads ? stored(factors[1], vector) : Access{};
+    if (!element && !reads) return false;
+    p.other = nest_.placeOf(other);
+    p.otherToo = p.other.contiguous(vector);
+    if (!p.otherToo && (p.other.element != Element::kF32 || !p.other.sameAlong(vector))) {
+      const Access made = stored({Apply{operationNamed("mul")}, {{other, {}}, {Number{1}, {}}}}, vector);
+      p.other = nest_.placeOf(made);
+      p.otherToo = p.other.contiguous(vector);
+    }
+  }
+  const std::vector<int> indices = indicesOf(target);
+  const auto size = [&](int i) { return nest_.index(i).seen(); };
+  // Rows share vectors where they can.
+  const auto shareable = [&](const Place& place) {
+    return std::any_of(indices.begin(), indices.end(),
+                       [&](int i) { return i != vector && size(i) > 1 && place.sameAlong(i); });
+  };
+  if (p.otherToo && !shareable(p.vectors) && shareable(p.other)) std::swap(p.vectors, p.other);
+  std::vector<int> around;
+  for (const int i : indices) {
+    if (i == vector) continue;
+    around.push_back(i);
+    const bool shares = p.vectors.sameAlong(i), shared = p.rows >= 0 && p.vectors.sameAlong(p.rows);
+    const bool better = p.rows < 0 || (shares && !shared) || (shares == shared && size(i) > size(p.rows));
+    if (better && size(i) > 1) p.rows = i;
+  }
+  const Place to = nest_.placeOf(target);
+  const auto rows = [&] { return p.rows < 0 ? 1 : size(p.rows); };
+  const auto refusal = [&]() -> std::string {
+    if (rows() * ((size(vector) + lanes_ - 1) / lanes_) > isa_.vectorRegs)
+      return "more sums than the " + std::to_string(isa_.vectorRegs) + " vector registers hold";
+    const auto code = vectorize(product(p, to, {}, {}, size).kernel, isa_);
+    return code.ok() ? "" : code.error().message;
+  };
+  std::string refused = refusal();
+  if (!refused.empty() && p.rows >= 0 && nest_.index(p.rows).loop == Index::Loop::kNone) {
+    p.rows = -1;  // an index without a loop is gone over from outside
+    refused = refusal();
+  }
+  if (!refused.empty()) {
+    fail("a sum for each of " + std::to_string(rows()) + " x " + std::to_string(size(vector)) +
+             " elements in vectors of " + std::to_string(lanes_) + " lanes: " + refused + ". Tiles of " +
+             nest_.index(vector).name + (p.rows < 0 ? "" : " or " + nest_.index(p.rows).name) + " must be smaller",
+         ErrorCode::kLimitExceeded);
+    return true;
+  }
+  around.erase(std::remove(around.begin(), around.end(), p.rows), around.end());
+  // What finishes a sum reads one element beside it, a vector of f32 for each of the sums'.
+  std::vector<Access> others;
+  beside(value, sum, others);
+  const auto whole = [&](const Access& access) {
+    const Place place = nest_.placeOf(access);
+    const bool filledUp = nest_.tensor(access.tensor).use == Buffer::Use::kPrivate ||
+                          nest_.tensor(access.tensor).use == Buffer::Use::kShared;
+    const bool tail = size(vector) % lanes_ != 0 ||
+                      (nest_.index(vector).loop != Index::Loop::kNone && nest_.index(vector).extent % lanes_ != 0);
+    return place.element == Element::kF32 && place.contiguous(vector) && (filledUp || !tail);
+  };
+  Expression f;
+  if (&value != sum) {
+    const ExpressionValue made = finish(value, sum, f);
+    const bool last = made.kind == ExpressionValue::Kind::kStep && made.word + 1 == f.steps.size();
+    if (!last) f.then(ExpressionOp::kOr, made, ExpressionValue::bits(0));
+  }
+  const auto registers = [&] {
+    return fits(product(p, to, f.readsD() ? std::optional<Place>(to) : std::nullopt, f, size).kernel);
+  };
+  if (others.size() > 1 || (others.size() == 1 && !contains(indicesOf(others.front()), vector)) ||
+      (f.any() && !registers())) {
+    Expr later = value;
+    const Access made = stored(*sum, vector);
+    const std::function<void(Expr&)> replace = [&](Expr& e) {
+      if (std::holds_alternative<Reduction>(e.what)) {
+        e = {made, {}};
+        return;
+      }
+      for (Expr& part : e.of) replace(part);
+    };
+    replace(later);
+    elementwise(target, std::move(later));
+    return true;
+  }
+  NewCall call{nameOf(target, "sum"), p.other, p.vectors, to, {}, {vector}, around};
+  if (p.rows >= 0) call.within.push_back(p.rows);
+  if (!others.empty()) {
+    const Access d = whole(others.front())
+                         ? others.front()
+                         : stored({Apply{operationNamed("mul")}, {{others.front(), {}}, {Number{1}, {}}}}, vector);
+    call.d = nest_.placeOf(d);
+  }
+  nest_.call(call, [&](const Sizes& sizes) { return product(p, to, call.d, f, sizes); });
+  return true;
+}
+
+Made Statements::product(const Product& p, const Place& to, const std::optional<Place>& d, const Expression& f,
+                         const Sizes& sizes) {
+  Contract c;
+  c.lanes = lanes_;
+  c.label = "sum";
+  c.vectorsB = p.vectors.element;
+  c.result = to.element;
+  c.epilogue = f;
+  const std::int64_t rows = p.rows < 0 ? 1 : sizes(p.rows), columns = sizes(p.vector),
+                     vectors = (columns + lanes_ - 1) / lanes_;
+  const bool shares = p.rows < 0 || p.vectors.sameAlong(p.rows);
+  const auto lanesOf = [&](std::int64_t v) { return lanesUpTo(columns - v * lanes_, lanes_); };
+  bool near = true;
+  const auto offset = [&](std::int64_t bytes) {
+    near = near && fits32(bytes);
+    return static_cast<std::int32_t>(bytes);
+  };
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t v = 0; v < vectors; ++v) {
+      Accumulator acc{offset(r * to.apartAt(p.rows) + v * lanes_ * elementBytes(to.element)), lanesOf(v)};
+      if (d) acc.dOffset = offset(r * d->apartAt(p.rows) + v * lanes_ * 4);
+      c.accumulators.push_back(acc);
+    }
+  }
+  // A few sums wait for each other less in several sets.
+  c.sets = 1;
+  const int last = p.over.back();
+  const std::int64_t terms = sizes(last), unroll = std::min<std::int64_t>(terms, 4);
+  while (c.sets < 4 && (2 * c.sets + (shares ? 1 : 2)) * rows * vectors + 1 <= isa_.vectorRegs - 2 &&
+         2 * c.sets <= unroll && rows * vectors < 8)
+    c.sets *= 2;
+  SegmentList list;
+  const auto section = [&](std::int64_t from, std::int64_t steps, std::int64_t times) {
+    Section s;
+    s.aOuterStep = steps * p.other.apartAt(last);
+    s.bOuterStep = steps * p.vectors.apartAt(last);
+    for (std::int64_t k = 0; k < steps; ++k) {
+      Step step;
+      for (std::int64_t r = 0; r < (shares ? 1 : rows); ++r) {
+        for (std::int64_t v = 0; v < vectors; ++v)
+          step.b.push_back({offset(k * p.vectors.apartAt(last) + r * p.vectors.apartAt(p.rows) +
+                                   v * lanes_ * elementBytes(p.vectors.element)),
+                            lanesOf(v)});
+      }
+      for (std::int64_t r = 0; r < rows; ++r) {
+        const auto use = [&](std::int64_t v) {
+          return Use{static_cast<std::int16_t>(r * vectors + v),
+                     static_cast<std::int16_t>((shares ? 0 : r * vectors) + v)};
+        };
+        const std::int64_t row = k * p.other.apartAt(last) + r * p.other.apartAt(p.rows);
+        if (!p.otherToo) {
+          AOperand a;
+          a.offset = offset(row);
+          for (std::int64_t v = 0; v < vectors; ++v) a.uses.push_back(use(v));
+          step.a.push_back(std::move(a));
+          continue;
+        }
+        for (std::int64_t v = 0; v < vectors; ++v) {
+          AOperand a;
+          a.kind = AKind::kVector;
+          a.offset = offset(row + v * lanes_ * elementBytes(p.other.element));
+          a.lanes = lanesOf(v);
+          a.uses = {use(v)};
+          step.a.push_back(std::move(a));
+        }
+      }
+      s.steps.push_back(std::move(step));
+    }
+    c.sections.push_back(std::move(s));
+    std::vector<Segment>& segments = list.emplace_back();
+    // All combinations of the other indices, the last of them fastest.
+    const std::function<void(std::size_t, std::int64_t, std::int64_t)> each = [&](std::size_t n, std::int64_t a,
+                                                                                  std::int64_t b) {
+      if (n + 1 == p.over.size()) {
+        segments.push_back({a + from * p.other.apartAt(last), b + from * p.vectors.apartAt(last), times});
+        return;
+      }
+      const int i = p.over[n];
+      for (std::int64_t x = 0; x < sizes(i) && segments.size() < kMostSegments; ++x)
+        each(n + 1, a + x * p.other.apartAt(i), b + x * p.vectors.apartAt(i));
+    };
+    each(0, 0, 0);
+    if (segments.size() >= kMostSegments)
+      fail("a sum over more than " + std::to_string(kMostSegments) + " combinations beside " + nest_.index(last).name,
+           ErrorCode::kLimitExceeded);
+  };
+  section(0, unroll, terms / unroll);
+  if (terms % unroll != 0) section(terms - terms % unroll, terms % unroll, 1);
+  if (p.otherToo) c.vectorsA = p.other.element;
+  if (!near) fail("rows or terms of a sum that lie further apart than 2^31 bytes", ErrorCode::kLimitExceeded);
+  double fmas = static_cast<double>(rows * vectors);
+  for (const int i : p.over) fmas *= static_cast<double>(sizes(i));
+  return {std::move(c), std::move(list), fmas};
+}
+
+}  // namespace cubejit::lang

@@ -1,0 +1,462 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides nothing further; see the header.
+#include "codegen/lang/statements.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <utility>
+
+#include "codegen/vectorize.h"
+
+namespace cubejit::lang {
+namespace {
+
+void collect(const Expr& e, std::vector<Access>& all) {
+  if (const auto* access = std::get_if<Access>(&e.what);
+      access != nullptr && std::find(all.begin(), all.end(), *access) == all.end())
+    all.push_back(*access);
+  for (const Expr& part : e.of) collect(part, all);
+}
+
+// Appends the steps of an expression of v and d.
+ExpressionValue steps(const Expr& e, const Access* v, const Access* d, Expression& f) {
+  if (const auto* number = std::get_if<Number>(&e.what)) return ExpressionValue::constant(number->value);
+  if (const auto* access = std::get_if<Access>(&e.what))
+    return v != nullptr && *access == *v ? ExpressionValue::element() : ExpressionValue::d();
+  static_cast<void>(d);
+  std::vector<ExpressionValue> operands;
+  for (const Expr& part : e.of) operands.push_back(steps(part, v, d, f));
+  return std::get<Apply>(e.what).operation->make(f, operands.data());
+}
+// The last step is what an expression gives: a value that is none becomes one.
+Expression expressionOf(const Expr& e, const Access* v, const Access* d) {
+  Expression f;
+  const ExpressionValue value = steps(e, v, d, f);
+  if (value == ExpressionValue::element() && !f.any()) return f;
+  const bool last = value.kind == ExpressionValue::Kind::kStep && value.word + 1 == f.steps.size();
+  if (!last) f.then(ExpressionOp::kOr, value, ExpressionValue::bits(0));
+  return f;
+}
+
+Expr call(const char* word, std::vector<Expr> of) { return {Apply{operationNamed(word)}, std::move(of)}; }
+
+std::size_t operations(const Expr& e) {
+  std::size_t count = std::holds_alternative<Apply>(e.what) ? 1 : 0;
+  for (const Expr& part : e.of) count += operations(part);
+  return count;
+}
+// Of an operation's parts that with the most operations of its own; null if none has any.
+Expr* largestPart(Expr& e) {
+  Expr* largest = nullptr;
+  for (Expr& part : e.of) {
+    if (operations(part) > (largest == nullptr ? 0 : operations(*largest))) largest = &part;
+  }
+  return largest;
+}
+
+// Of the largest extent; -1 if there is none.
+int largest(const std::vector<int>& indices, const std::function<std::int64_t(int)>& size) {
+  int best = -1;
+  for (const int i : indices) {
+    if (best < 0 || size(i) > size(best)) best = i;
+  }
+  return best;
+}
+
+}  // namespace
+
+std::vector<Access> elementsOf(const Expr& value) {
+  std::vector<Access> all;
+  collect(value, all);
+  return all;
+}
+
+void Statements::fail(const std::string& what, ErrorCode code) {
+  nest_.fail("line " + std::to_string(line_) + ": " + what, code);
+}
+
+std::string Statements::nameOf(const Access& target, const char* what) const {
+  return nest_.tensor(target.tensor).name + "." + what;
+}
+
+std::vector<int> Statements::indicesOf(const Access& access) const {
+  std::vector<int> all;
+  for (const Subscript& s : access.at) {
+    for (const Subscript::Term& t : s.terms) {
+      if (!contains(all, t.index)) all.push_back(t.index);
+    }
+  }
+  return all;
+}
+
+std::vector<int> Statements::indicesOf(const Expr& value) const {
+  std::vector<int> all;
+  const auto* reduction = std::get_if<Reduction>(&value.what);
+  if (const auto* access = std::get_if<Access>(&value.what)) all = indicesOf(*access);
+  for (const Expr& part : value.of) {
+    for (const int i : indicesOf(part)) {
+      if (!contains(all, i) && (reduction == nullptr || !contains(reduction->over, i))) all.push_back(i);
+    }
+  }
+  return all;
+}
+
+// Of several, which dimensions of one element make, that with the most numbers.
+int Statements::contiguousIndex(const Access& access) const {
+  const Place place = nest_.placeOf(access);
+  std::vector<int> all = indicesOf(access);
+  all.erase(std::remove_if(all.begin(), all.end(), [&](int i) { return !place.contiguous(i); }), all.end());
+  return largest(all, [&](int i) { return nest_.index(i).seen(); });
+}
+
+Access Statements::stored(Expr value, int last) {
+  std::vector<int> indices = indicesOf(value);
+  // The contiguous one is what most elements have so, unless the caller knows better.
+  if (!contains(indices, last)) {
+    last = -1;
+    for (const Access& access : elementsOf(value)) {
+      const int contiguous = contiguousIndex(access);
+      if (last < 0 && contains(indices, contiguous)) last = contiguous;
+    }
+  }
+  std::stable_partition(indices.begin(), indices.end(), [&](int i) { return i != last; });
+  const Access made = nest_.addValue("value", indices, lanes_);
+  store(made, std::move(value));
+  return made;
+}
+
+void Statements::limitElements(Expr& value, std::size_t most, int last) {
+  for (Expr& part : value.of) limitElements(part, most, last);
+  if (elementsOf(value).size() <= most) return;
+  const auto* op = std::get_if<Apply>(&value.what);
+  while (elementsOf(value).size() > most) {
+    Expr* part = nullptr;
+    for (Expr& candidate : value.of) {
+      if (elementsOf(candidate).size() < 2) continue;
+      if (part == nullptr || elementsOf(candidate).size() > elementsOf(*part).size()) part = &candidate;
+    }
+    if (part != nullptr) {
+      const Access made = stored(std::move(*part), last);
+      *part = {made, {}};
+    } else if (op != nullptr && op->operation == operationNamed("select")) {
+      // The bits that are chosen of one, and of the other.
+      const Access chosen = stored(call("select", {value.of[0], value.of[1], {Number{0}, {}}}), last);
+      const Access other = stored(call("select", {value.of[0], {Number{0}, {}}, value.of[2]}), last);
+      value = call("or", {{chosen, {}}, {other, {}}});
+      return;
+    } else {
+      return fail(std::string(op == nullptr ? "an operation" : op->operation->word) +
+                  " of three different elements; of two at most");
+    }
+  }
+}
+
+bool Statements::fits(const Expression& f, Combine how) const {
+  Map m{.lanes = lanes_, .rows = 1, .cols = lanes_};
+  m.f = f;
+  m.combine = how;
+  m.dColumn = 4;
+  return fits(m);
+}
+bool Statements::fits(const Kernel& kernel) const {
+  const auto code = vectorize(kernel, isa_);
+  return code.ok() || code.error().code != ErrorCode::kLimitExceeded;
+}
+
+void Statements::lower(const Statement& statement) {
+  line_ = statement.line;
+  const Buffer::Use use = nest_.tensor(statement.target.tensor).use;
+  if (use == Buffer::Use::kPrivate || use == Buffer::Use::kShared) nest_.layOut(statement.target.tensor, lanes_);
+  store(statement.target, statement.value);
+}
+
+void Statements::store(const Access& target, Expr value) {
+  if (nest_.failure()) return;
+  const std::vector<int> indices = indicesOf(target);
+  const int last = contiguousIndex(target);
+  // An index of a reduction is not the target's.
+  storeReductions(value, last, [&](const Reduction& how) {
+    return std::any_of(how.over.begin(), how.over.end(), [&](int i) { return contains(indices, i); });
+  });
+  if (contract(target, value)) return;
+  if (std::holds_alternative<Reduction>(value.what)) return reduce(target, value);
+  storeReductions(value, last, [](const Reduction&) { return true; });
+  elementwise(target, std::move(value));
+}
+
+void Statements::storeReductions(Expr& value, int last, const std::function<bool(const Reduction&)>& which) {
+  if (const auto* how = std::get_if<Reduction>(&value.what); how != nullptr && which(*how)) {
+    const Access made = stored(std::move(value), last);
+    value = {made, {}};
+    return;
+  }
+  for (Expr& part : value.of) storeReductions(part, last, which);
+}
+
+void Statements::elementwise(const Access& target, Expr value) {
+  limitElements(value, 2, contiguousIndex(target));
+  if (nest_.failure()) return;
+  if (const auto* source = std::get_if<Access>(&value.what)) return copy(target, *source);
+  const Place to = nest_.placeOf(target);
+  const std::vector<int> indices = indicesOf(target);
+  const int vector = contiguousIndex(target);
+  std::vector<Access> elements = elementsOf(value);
+  // What does not change along the vector is computed once.
+  if (!elements.empty() && vector >= 0 &&
+      std::all_of(elements.begin(), elements.end(), [&](const Access& e) { return !contains(indicesOf(e), vector); }) &&
+      (indices.size() > 1 || elements.size() > 1))
+    return copy(target, stored(std::move(value), -1));
+  const auto usable = [&](const Place& place) {
+    return vector < 0 || place.contiguous(vector) || (place.sameAlong(vector) && place.element == Element::kF32);
+  };
+  const std::function<void(Expr&, const Access&, const Access&)> replace = [&](Expr& e, const Access& old,
+                                                                               const Access& made) {
+    if (const auto* access = std::get_if<Access>(&e.what); access != nullptr && *access == old) e.what = made;
+    for (Expr& part : e.of) replace(part, old, made);
+  };
+  for (Access& element : elements) {
+    if (usable(nest_.placeOf(element))) continue;
+    const Access made = stored({element, {}}, vector);
+    replace(value, element, made);
+    element = made;
+  }
+  // v has a value of its own in each lane.
+  const auto inLanes = [&](const Access& e) { return vector < 0 || nest_.placeOf(e).contiguous(vector); };
+  const auto v = std::find_if(elements.begin(), elements.end(), inLanes);
+  const auto d = std::find_if(elements.begin(), elements.end(),
+                              [&](const Access& e) { return v == elements.end() || !(e == *v); });
+  const Access* const source = v == elements.end() ? nullptr : &*v;
+  const Access* const beside = d == elements.end() ? nullptr : &*d;
+  Place from, other;
+  // A part in memory of its own where registers do not hold all values on the way.
+  if (const Expression f = expressionOf(value, source, beside); f.any() && !fits(f, Combine::kNone)) {
+    Expr* const part = largestPart(value);
+    if (part == nullptr)
+      return fail("an operation that takes more vector registers than there are", ErrorCode::kLimitExceeded);
+    const Access made = stored(std::move(*part), vector);
+    *part = {made, {}};
+    return elementwise(target, std::move(value));
+  }
+  if (source != nullptr) from = nest_.placeOf(*source);
+  if (beside != nullptr) other = nest_.placeOf(*beside);
+  map(to, indices, expressionOf(value, source, beside), source == nullptr ? nullptr : &from,
+      beside == nullptr ? nullptr : &other, vector);
+}
+
+void Statements::copy(const Access& target, const Access& source) {
+  const Place to = nest_.placeOf(target), from = nest_.placeOf(source);
+  std::vector<int> indices = indicesOf(target);
+  const int vector = contiguousIndex(target), turned = contiguousIndex(source);
+  const auto size = [&](int i) { return nest_.index(i).seen(); };
+  const auto others = [&](int x, int y) {
+    std::vector<int> rest;
+    std::copy_if(indices.begin(), indices.end(), std::back_inserter(rest), [&](int i) { return i != x && i != y; });
+    return rest;
+  };
+  if (vector >= 0 && from.contiguous(vector)) {
+    const int rows = largest(others(vector, -1), size);
+    return nest_.call(
+        {nameOf(target, "copy"), from, {}, to, {}, {vector, rows < 0 ? vector : rows}, others(vector, rows)},
+        [&](const Sizes& sizes) {
+          Copy m{.lanes = lanes_, .rows = rows < 0 ? 1 : sizes(rows), .cols = sizes(vector)};
+          m.srcPitch = from.apartAt(rows), m.dstPitch = rows < 0 ? m.cols * elementBytes(to.element) : to.apartAt(rows);
+          m.from = from.element, m.to = to.element;
+          m.label = "copy";
+          return Made{m, {}, static_cast<double>(m.rows * (m.cols / lanes_ + 1))};
+        });
+  }
+  if (vector >= 0 && turned >= 0 && contains(indices, turned) && !from.sameAlong(vector)) {
+    return nest_.call({nameOf(target, "transpose"), from, {}, to, {}, {vector, turned}, others(vector, turned)},
+                      [&](const Sizes& sizes) {
+                        Transpose m{.lanes = lanes_, .rows = sizes(vector), .cols = sizes(turned)};
+                        m.srcPitch = from.apartAt(vector), m.dstPitch = to.apartAt(turned);
+                        m.from = from.element, m.to = to.element;
+                        m.label = "transpose";
+                        return Made{m, {}, static_cast<double>(m.rows * (m.cols / lanes_ + 1))};
+                      });
+  }
+  // One value along the vector, or no vectors.
+  if (vector >= 0 && from.sameAlong(vector)) {
+    if (from.element != Element::kF32) return copy(target, stored(call("mul", {{source, {}}, {Number{1}, {}}}), -1));
+    return map(to, indices, expressionOf({source, {}}, nullptr, &source), nullptr, &from, vector);
+  }
+  map(to, indices, {}, &from, nullptr, -1);
+}
+
+void Statements::map(const Place& to, const std::vector<int>& indices, const Expression& f, const Place* v,
+                     const Place* d, int vector) {
+  std::vector<int> around;
+  std::copy_if(indices.begin(), indices.end(), std::back_inserter(around), [&](int i) { return i != vector; });
+  const int rows = largest(around, [&](int i) { return nest_.index(i).seen(); });
+  around.erase(std::remove(around.begin(), around.end(), rows), around.end());
+  NewCall call{nest_.tensor(to.tensor).name + ".map", {}, {}, to, {}, {}, around};
+  if (v != nullptr) call.a = *v;
+  if (d != nullptr) call.d = *d;
+  for (const int i : {rows, vector}) {
+    if (i >= 0) call.within.push_back(i);
+  }
+  nest_.call(call, [&](const Sizes& sizes) {
+    Map m{.lanes = lanes_, .rows = rows < 0 ? 1 : sizes(rows), .cols = vector < 0 ? 1 : sizes(vector)};
+    m.dstPitch = rows < 0 ? m.cols * elementBytes(to.element) : to.apartAt(rows);
+    m.zeros = v == nullptr;
+    m.to = to.element;
+    m.f = f;
+    if (v != nullptr) m.from = v->element, m.srcPitch = v->apartAt(rows);
+    if (d != nullptr) {
+      m.d = d->element;
+      m.dRow = d->apartAt(rows);
+      m.dColumn = vector < 0 ? elementBytes(d->element) : d->apartAt(vector);
+    }
+    m.label = "map";
+    const auto work = static_cast<double>(1 + f.steps.size());
+    return Made{m, {}, static_cast<double>(m.rows * ((m.cols + lanes_ - 1) / lanes_)) * work};
+  });
+}
+
+void Statements::reduce(const Access& target, const Expr& reduction) {
+  const auto& how = std::get<Reduction>(reduction.what);
+  Expr inner = reduction.of.front();
+  storeReductions(inner, -1, [](const Reduction&) { return true; });
+  // What is the same all along an index counts as often as the index has numbers.
+  const std::vector<int> named = indicesOf(inner);
+  for (const int i : how.over) {
+    if (!contains(named, i))
+      return fail(std::string(toString(how.combine)) + " over " + nest_.index(i).name + ", which nothing in it names");
+  }
+  limitElements(inner, 2, -1);
+  if (nest_.failure()) return;
+  const std::vector<Access> elements = elementsOf(inner);
+  int along = -1;
+  for (const Access& element : elements) {
+    for (const int i : how.over) {
+      const bool longer = along < 0 || nest_.index(i).extent > nest_.index(along).extent;
+      if (longer && nest_.placeOf(element).contiguous(i)) along = i;
+    }
+  }
+  const int vector = contiguousIndex(target);
+  const bool lanesOfTarget = vector >= 0 && std::any_of(elements.begin(), elements.end(), [&](const Access& e) {
+                               return nest_.placeOf(e).contiguous(vector);
+                             });
+  if (along >= 0 && !lanesOfTarget) {
+    std::vector<int> rest;
+    std::copy_if(how.over.begin(), how.over.end(), std::back_inserter(rest), [&](int i) { return i != along; });
+    if (rest.empty()) return acrossLanes(target, inner, how.combine, along);
+    // One index after another: what the contiguous one leaves is reduced again.
+    const Access part = stored({Reduction{how.combine, {along}}, {std::move(inner)}}, rest.back());
+    return reduce(target, {Reduction{how.combine, std::move(rest)}, {{part, {}}}});
+  }
+  if (!lanesOfTarget || (how.combine == Combine::kSum && !std::holds_alternative<Access>(inner.what))) {
+    // Values in memory of their own are contiguous along what is wanted.
+    const bool lanes = contains(indicesOf(inner), vector);
+    const Access values = stored(std::move(inner), lanes ? vector : how.over.back());
+    return store(target, {how, {{values, {}}}});
+  }
+  if (how.combine == Combine::kSum)
+    return fail("a sum of " + nest_.tensor(std::get<Access>(inner.what).tensor).name + " that no instruction makes");
+  oneByOne(target, inner, how.combine, how.over);
+}
+
+void Statements::acrossLanes(const Access& target, const Expr& given, Combine how, int over) {
+  Expr inner = given;
+  std::vector<Access> elements = elementsOf(inner);
+  for (Access& element : elements) {
+    const Place place = nest_.placeOf(element);
+    if (place.contiguous(over) || (place.sameAlong(over) && place.element == Element::kF32)) continue;
+    const Access made = stored({element, {}}, over);
+    const std::function<void(Expr&)> replace = [&](Expr& e) {
+      if (const auto* access = std::get_if<Access>(&e.what); access != nullptr && *access == element) e.what = made;
+      for (Expr& part : e.of) replace(part);
+    };
+    replace(inner);
+    element = made;
+  }
+  const auto v = std::find_if(elements.begin(), elements.end(),
+                              [&](const Access& e) { return nest_.placeOf(e).contiguous(over); });
+  const auto d = std::find_if(elements.begin(), elements.end(), [&](const Access& e) { return !(e == *v); });
+  const Place to = nest_.placeOf(target), from = nest_.placeOf(*v);
+  const std::vector<int> indices = indicesOf(target);
+  const int rows = contiguousIndex(target);
+  const bool direct = to.element == Element::kF32 && (rows >= 0 || indices.empty());
+  if (!direct) {
+    const Access made = stored({Reduction{how, {over}}, {std::move(inner)}}, -1);
+    return copy(target, made);
+  }
+  std::vector<int> around;
+  std::copy_if(indices.begin(), indices.end(), std::back_inserter(around), [&](int i) { return i != rows; });
+  if (!fits(expressionOf(inner, &*v, d == elements.end() ? nullptr : &*d), how)) {
+    const Access values = stored(std::move(inner), over);
+    return reduce(target, {Reduction{how, {over}}, {{values, {}}}});
+  }
+  // A vector for each row, of which lanes are left.
+  std::vector<int> order = around;
+  if (rows >= 0) order.push_back(rows);
+  const Place partial = nest_.placeOf(nest_.addVectors(nest_.tensor(target.tensor).name, order, lanes_));
+  std::optional<Place> other;
+  if (d != elements.end()) other = nest_.placeOf(*d);
+  std::vector<int> within{over};
+  if (rows >= 0) within.push_back(rows);
+  const Expression f = expressionOf(inner, &*v, d == elements.end() ? nullptr : &*d);
+  nest_.call({nameOf(target, toString(how)), from, {}, partial, other, within, around}, [&](const Sizes& sizes) {
+    Map m{.lanes = lanes_, .rows = rows < 0 ? 1 : sizes(rows), .cols = sizes(over)};
+    m.srcPitch = from.apartAt(rows);
+    m.dstPitch = std::int64_t{4} * lanes_;
+    m.from = from.element;
+    m.f = f;
+    m.combine = how;
+    if (other) m.d = other->element, m.dRow = other->apartAt(rows), m.dColumn = other->apartAt(over);
+    m.label = toString(how);
+    const auto work = static_cast<double>(1 + f.steps.size());
+    return Made{m, {}, static_cast<double>(m.rows * ((m.cols + lanes_ - 1) / lanes_)) * work};
+  });
+  nest_.call(
+      {nameOf(target, "lanes"), partial, {}, to, {}, rows < 0 ? std::vector<int>{} : std::vector<int>{rows}, around},
+      [&](const Sizes& sizes) {
+        LaneReduce m{.lanes = lanes_, .rows = rows < 0 ? 1 : sizes(rows), .srcPitch = std::int64_t{4} * lanes_};
+        m.combine = how;
+        m.label = "lanes";
+        return Made{m, {}, static_cast<double>(2 * m.rows)};
+      });
+}
+
+void Statements::oneByOne(const Access& target, const Expr& inner, Combine how, const std::vector<int>& over) {
+  const Place to = nest_.placeOf(target);
+  if (to.element != Element::kF32)
+    return copy(target, stored({Reduction{how, over}, {inner}}, contiguousIndex(target)));
+  const int vector = contiguousIndex(target);
+  Access source;
+  if (const auto* access = std::get_if<Access>(&inner.what);
+      access != nullptr && vector >= 0 && nest_.placeOf(*access).contiguous(vector))
+    source = *access;
+  else
+    source = stored(inner, vector);
+  const Place from = nest_.placeOf(source);
+  if (vector < 0 || !from.contiguous(vector))
+    return fail("a " + std::string(toString(how)) + " of elements that are contiguous along no index of the target");
+  elementwise(target, {Number{identityOf(how)}, {}});
+  const std::vector<int> indices = indicesOf(target);
+  std::vector<int> around;
+  std::copy_if(indices.begin(), indices.end(), std::back_inserter(around), [&](int i) { return i != vector; });
+  const int rows = largest(around, [&](int i) { return nest_.index(i).seen(); });
+  around.erase(std::remove(around.begin(), around.end(), rows), around.end());
+  around.insert(around.end(), over.begin(), over.end());
+  Expression f;
+  f.then(how == Combine::kMin ? ExpressionOp::kMin : ExpressionOp::kMax, ExpressionValue::element(),
+         ExpressionValue::d());
+  std::vector<int> within{vector};
+  if (rows >= 0) within.push_back(rows);
+  nest_.call({nameOf(target, toString(how)), from, {}, to, to, within, around}, [&](const Sizes& sizes) {
+    Map m{.lanes = lanes_, .rows = rows < 0 ? 1 : sizes(rows), .cols = sizes(vector)};
+    m.srcPitch = from.apartAt(rows);
+    m.dstPitch = rows < 0 ? m.cols * 4 : to.apartAt(rows);
+    m.from = from.element;
+    m.f = f;
+    m.dRow = to.apartAt(rows);
+    m.dColumn = 4;
+    m.label = toString(how);
+    return Made{m, {}, static_cast<double>(m.rows * ((m.cols + lanes_ - 1) / lanes_)) * 2};
+  });
+}
+
+}  // namespace cubejit::lang

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides into which calls a statement is taken apart; leaves sums of products to lang/products and how calls stand in loops to lang/nest.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "codegen/lang/nest.h"
+#include "cubejit/host_isa.h"
+
+namespace cubejit::lang {
+
+class Statements {
+ public:
+  Statements(Nest& nest, const HostIsa& isa) : nest_(nest), isa_(isa), lanes_(isa.lanes()) {}
+
+  void lower(const Statement& statement);
+
+ private:
+  struct Product;
+  static constexpr std::size_t kMostSegments = 1 << 16;
+
+  /// Into the target, for all combinations of its indices.
+  void store(const Access& target, Expr value);
+  void elementwise(const Access& target, Expr value);
+  /// One element alone, as it is.
+  void copy(const Access& target, const Access& source);
+  void map(const Place& target, const std::vector<int>& indices, const Expression& f, const Place* v, const Place* d,
+           int vector);
+  void reduce(const Access& target, const Expr& reduction);
+  void acrossLanes(const Access& target, const Expr& inner, Combine how, int over);
+  /// Precondition: an element of `inner` is contiguous along the target's contiguous index.
+  void oneByOne(const Access& target, const Expr& inner, Combine how, const std::vector<int>& over);
+  /// False if it is no sum of products that a Contract makes.
+  bool contract(const Access& target, const Expr& value);
+  Made product(const Product& p, const Place& to, const std::optional<Place>& d, const Expression& f,
+               const Sizes& sizes);
+
+  /// Those of its reductions in memory of their own.
+  void storeReductions(Expr& value, int last, const std::function<bool(const Reduction&)>& which);
+  /// The value in memory of its own, `last` contiguous if it names that.
+  Access stored(Expr value, int last);
+  /// Leaves at most `most` different elements in the expression.
+  void limitElements(Expr& value, std::size_t most, int last);
+  /// Whether a kernel's values, those of a Map of the expression, fit into the ISA's registers.
+  bool fits(const Expression& f, Combine how) const;
+  bool fits(const Kernel& kernel) const;
+  std::vector<int> indicesOf(const Expr& value) const;
+  std::vector<int> indicesOf(const Access& access) const;
+  int contiguousIndex(const Access& access) const;
+  std::string nameOf(const Access& target, const char* what) const;
+  void fail(const std::string& what, ErrorCode code = ErrorCode::kUnsupported);
+
+  Nest& nest_;
+  const HostIsa& isa_;
+  const int lanes_;
+  int line_ = 0;
+};
+
+/// The different elements that an expression reads, in the order of their appearance.
+std::vector<Access> elementsOf(const Expr& value);
+
+}  // namespace cubejit::lang

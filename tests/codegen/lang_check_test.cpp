@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Asks: does every mistake in a kernel's text end in an error that names its line and what would be right, and is no sound kernel refused?
+#include "codegen/lang/check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "codegen/lang/lower.h"
+#include "codegen/lang/parse.h"
+
+namespace cubejit {
+namespace {
+
+using ::testing::HasSubstr;
+
+const char* const kSound =
+    "cubejit kernel 1\n"
+    "kernel softmax\n"
+    "parameter M in 8 3\n"
+    "parameter N\n"
+    "input X f32 [M, N]\n"
+    "output Y f32 [M, N]\n"
+    "index j in N\n"
+    "parallel i in M by 2\n"
+    "  let most[i] = max[j](X[i, j])\n"
+    "  let e[i, j] = exp(X[i, j] - most[i])\n"
+    "  Y[i, j] = e[i, j] / sum[j](e[i, j])\n";
+
+std::string errorOf(const std::string& text, const std::map<std::string, std::int64_t>& settings = {{"N", 40}}) {
+  const auto kernel = lang::parse(text, settings);
+  if (!kernel.ok()) return kernel.error().message;
+  const auto program = lang::lower(*kernel, isaOf(IsaLevel::kAvx2));
+  return program.ok() ? "" : program.error().message;
+}
+
+struct Mistake {
+  const char *from, *to, *told;
+};
+
+TEST(KernelMistakes, AreNamedWithTheirLine) {
+  EXPECT_EQ(errorOf(kSound), "");
+  const Mistake kMistakes[] = {
+      {"kernel 1", "kernel 7", "line 1, column 16: the text is cubejit kernel 7; this reads 1"},
+      {"kernel softmax", "program softmax", "line 2, column 1: expected 'kernel', got 'program'"},
+      {"parameter N\n", "parameter N in 5 6\n", "N is 40; it may be 5, 6"},
+      {"parameter M in 8 3", "parameter N", "there is a 'N' already"},
+      {"X f32", "X f64", "expected one of f32, f16, bf16, got 'f64'"},
+      {"X f32", "exp f32", "'exp' is an operation's word"},
+      {"X f32 [M, N]", "X f32 [M, 0]", "expected an extent, 1 to 2^31, got 0"},
+      {"X f32 [M, N]", "X f32 [M, R]", "no parameter or index 'R' here; there are M, N"},
+      {"X f32 [M, N]", "X f32 [M]", "X has 1 dimensions, here are 2 subscripts"},
+      {"index j in N", "index j in N + 1", "reads X outside: dimension 1 has 0 to 39, its subscript goes from 0 to 40"},
+      {"index j in N", "parallel j in N", "line 8, column 1: expected the loop's body, further to the right"},
+      {"Y[i, j] = e", "Y[i + 1, j] = e",
+       "line 11: writes Y outside: dimension 0 has 0 to 7, its subscript goes from 1 to 8"},
+      {"Y[i, j] = e", "Y[j, j] = e", "Y has index j in two dimensions; a target has each once"},
+      {"Y[i, j] = e", "Y[0, j] = e",
+       "tasks of the parallel loop over i (line 8) write the same elements of Y: no dimension of it is i's own"},
+      {"Y[i, j] = e", "Y[0, j] = e", "e has values along i, which the target does not name"},
+      {"Y[i, j] = e", "X[i, j] = e", "X is an input; inputs are read only"},
+      {"Y[i, j] = e", "X[i, j] = e", "line 6: nothing writes output Y"},
+      {"Y[i, j] = e", "Z[i, j] = e", "let or an output's element, got 'Z'"},
+      {"  Y[i, j] = e[i, j]", "Y[i, j] = X[i, j]",
+       "line 11, column 3: there is no parameter or index 'i' here; there are M, N"},
+      {"  Y[i, j] = e", "   Y[i, j] = e",
+       "line 11, column 4: expected a line that begins in the column of the one above it"},
+      {"most[i] = max[j](X[i, j])", "most[i] = max[i](X[i, j])", "max over i, of which there is a loop in line 8"},
+      {"most[i] = max[j](X[i, j])", "most[i] = X[i, j]",
+       "X has values along j, which the target does not name; sum, min or max over it"},
+      {"most[i] = max[j](X[i, j])", "most[i] = max[j](7)", "max over j, which nothing in it names"},
+      {"most[i] = max[j](X[i, j])", "most[i]", "line 10: most is read, and no line above writes it"},
+      {"most[i] = max[j](X[i, j])", "most[i] = most[i]", "most is read in the line that makes it"},
+      {"exp(X[i, j] - most[i])", "exp(X[i, j], most[i])", "expected ')'"},
+      {"exp(X[i, j] - most[i])", "expo(X[i, j])", "no tensor and no operation 'expo'; operations are add, sub"},
+      {"exp(X[i, j] - most[i])", "fma(X[i, j], most[i], Y[i, j])", "Y is read, and no line above writes it"},
+      {"most[i])\n", "most[i + 1])\n", "most holds one tile of i in dimension 0: its subscript is i alone"},
+      {"X[i, j] - most", "X[i * j, j] - most", "a product of two indices"},
+      {"X[i, j] - most", "X[i, j / 2] - most", "a quotient is of numbers"},
+      {"  let e", "  parallel k in N\n    let f[k] = 1\n  let e",
+       "the parallel loop over k does not stand alone in the one around it; make it a loop"},
+      {"parallel i in M by 2", "loop q in 3\n parallel i in M by 2",
+       "line 9: the parallel loop over i stands within another sort of loop"},
+  };
+  for (const Mistake& m : kMistakes) {
+    std::string text = kSound;
+    const std::size_t at = text.find(m.from);
+    ASSERT_NE(at, std::string::npos) << m.from;
+    EXPECT_THAT(errorOf(text.replace(at, std::string(m.from).size(), m.to)), HasSubstr(m.told)) << text;
+  }
+  EXPECT_THAT(errorOf(kSound, {}),
+              HasSubstr("line 4, column 11: N has no value: set it (--set N=N), or write one behind '='"));
+  EXPECT_THAT(errorOf(kSound, {{"N", 40}, {"K", 1}}), HasSubstr("softmax has no parameter K; there are M, N"));
+}
+
+TEST(KernelMistakes, ElementsOfOtherTasksAndOfTheStatementItself) {
+  const std::string head =
+      "cubejit kernel 1\nkernel k\ninput X f32 [9, 20]\noutput Y f32 [10, 20]\nindex j in 20\nindex m in 9\n";
+  const auto told = [&](const std::string& lines) { return errorOf(head + lines, {}); };
+  EXPECT_EQ(told("Y[9, j] = 1\nparallel i in 9 by 2\n  Y[i, j] = X[i, j]\n  Y[i, j] = Y[i, j] * 2\n"), "");
+  EXPECT_THAT(told("parallel i in 9 by 2\n  Y[i, j] = X[i, j]\n  Y[i + 1, j] = 2\n"),
+              HasSubstr("line 9: writes Y where other tasks of the parallel loop over i may write it (line 8)"));
+  EXPECT_THAT(told("Y[9, j] = 1\nparallel i in 9 by 2\n  Y[i, j] = X[i, j]\n  let t[i, j] = Y[i + 1, j]\n"),
+              HasSubstr("line 10: reads Y where other tasks of the parallel loop over i may write it (line 9)"));
+  EXPECT_EQ(told("Y[0, j] = 1\nloop i in 9\n  Y[i + 1, j] = Y[i, j] * 2 + X[i, j]\n"), "");
+  EXPECT_THAT(told("Y[0, j] = 1\nloop i in 9 by 2\n  Y[i + 1, j] = Y[i, j] * 2\n"),
+              HasSubstr("line 9: reads other elements of Y than each that it writes"));
+  EXPECT_THAT(told("Y[9, j] = 1\nY[m, j] = Y[m + 1, j]\n"), HasSubstr("line 8: reads other elements of Y"));
+}
+
+TEST(KernelMistakes, AllOfThemAtOnce) {
+  std::string text = kSound;
+  text.replace(text.find("Y[i, j] = e"), 11, "X[0, j + 1] = e");
+  const std::string told = errorOf(text);
+  EXPECT_THAT(told, HasSubstr("X is an input"));
+  EXPECT_THAT(told, HasSubstr("writes X outside: dimension 1"));
+  EXPECT_THAT(told, HasSubstr("write the same elements of X"));
+  EXPECT_THAT(told, HasSubstr("nothing writes output Y"));
+}
+
+TEST(KernelMistakes, WhatDoesNotFitIsToldWithNumbers) {
+  const std::string gemm =
+      "cubejit kernel 1\nkernel gemm\ninput A f32 [40, 8]\ninput B f32 [8, 40]\noutput C f32 [40, 40]\nindex k in 8\n"
+      "parallel i in 40 by 10\n  loop j in 40 by 16\n    C[i, j] = sum[k](A[i, k] * B[k, j])\n";
+  EXPECT_THAT(errorOf(gemm, {}), HasSubstr("line 9: a sum for each of 10 x 16 elements in vectors of 8 lanes: more "
+                                           "sums than the 16 vector registers hold. "
+                                           "Tiles of j or i must be smaller"));
+  EXPECT_THAT(errorOf("cubejit kernel 1\nkernel many\noutput Y f32 [2000000]\nloop i in 2000000\n  Y[i] = 0\n", {}),
+              HasSubstr("loops of more than 1048576 steps in all, the last of them over i; larger tiles make fewer"));
+}
+
+// Each is refused at a bound, in an instant.
+TEST(KernelMistakes, TextsWithoutEnd) {
+  std::string deep = "cubejit kernel 1\nkernel deep\noutput Y f32 [4]\nindex i in 4\nY[i] = ";
+  EXPECT_THAT(errorOf(deep + std::string(100000, '(') + "\n", {}), HasSubstr("line 5"));
+  EXPECT_THAT(errorOf(deep + std::string(100000, '-') + "1\n", {}), HasSubstr("line 5"));
+  std::string loops = "cubejit kernel 1\nkernel deep\n";
+  for (int d = 0; d < 100; ++d)
+    loops += std::string(static_cast<std::size_t>(d), ' ') + "loop i" + std::to_string(d) + " in 2\n";
+  EXPECT_THAT(errorOf(loops, {}), HasSubstr("more than 16 loops within each other"));
+  EXPECT_THAT(errorOf("cubejit kernel 1\nkernel big\noutput Y f32 [2000000000, 2000000000, 2000000000]\n", {}),
+              HasSubstr("more than 2^37 elements"));
+  EXPECT_THAT(errorOf("cubejit kernel 1\nkernel big\nparameter N\noutput Y f32 [4]\n", {{"N", std::int64_t{1} << 60}}),
+              HasSubstr("2^31 at most"));
+}
+
+}  // namespace
+}  // namespace cubejit

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides what a random kernel of the kernel language is: text, with loops of odd tiles, values of tiles and of the run, sums of products,
+// reductions and expressions of elements that are there. Results stay small, so that they can be compared.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace cubejit {
+
+class RandomKernel {
+ public:
+  explicit RandomKernel(unsigned seed) : rng_(seed) {}
+
+  std::string text() {
+    out_ = "cubejit kernel 1\nkernel random\n";
+    for (int i = 0; i < 3; ++i) {
+      indices_.push_back({std::string(1, static_cast<char>('i' + i)), i == 2 ? 1 + below(36) : 1 + below(6), true});
+      out_ += "index " + indices_.back().name + " in " + std::to_string(indices_.back().extent) + "\n";
+    }
+    for (int t = 0; t < 3; ++t) declare("input", "x" + std::to_string(t), some());
+    // Loops over an index of their own; outputs go along it.
+    const int loops = below(3);
+    std::vector<std::size_t> along;
+    for (int l = 0; l < loops; ++l) {
+      along.push_back(indices_.size());
+      indices_.push_back({"t" + std::to_string(l), 1 + below(12), false});
+    }
+    for (const std::size_t l : along) {
+      declare("input", "z" + indices_[l].name, [&] {
+        std::vector<std::size_t> dimensions = some();
+        dimensions.insert(dimensions.begin() + below(static_cast<int>(dimensions.size()) + 1), l);
+        return dimensions;
+      }());
+    }
+    std::vector<std::size_t> outside;
+    for (int s = below(3); s > 0; --s) let("", some());
+    const bool parallel = below(2) == 0;
+    std::string indent;
+    std::vector<std::pair<std::string, std::vector<std::size_t>>> outputs;
+    for (int o = 1 + below(2); o > 0; --o) {
+      std::vector<std::size_t> dimensions = some();
+      for (const std::size_t l : along)
+        dimensions.insert(dimensions.begin() + below(static_cast<int>(dimensions.size()) + 1), l);
+      outputs.emplace_back("y" + std::to_string(o), dimensions);
+    }
+    std::string body = std::exchange(out_, "");
+    for (const auto& [name, dimensions] : outputs) head_ += line("output", name, dimensions);
+    for (const std::size_t l : along) {
+      const std::int64_t tile = 1 + below(6);
+      body += indent + (parallel ? "parallel " : "loop ") + indices_[l].name + " in " +
+              std::to_string(indices_[l].extent) + " by " + std::to_string(tile) + "\n";
+      indent += "  ";
+      indices_[l].here = true;
+    }
+    out_ = body;
+    for (int s = below(3); s > 0; --s) {
+      std::vector<std::size_t> dimensions = some();
+      if (!along.empty() && below(2) == 0)
+        dimensions.insert(dimensions.begin() + below(static_cast<int>(dimensions.size()) + 1),
+                          along[static_cast<std::size_t>(below(static_cast<int>(along.size())))]);
+      let(indent, dimensions);
+    }
+    for (const auto& [name, dimensions] : outputs)
+      out_ += indent + name + subscripts(dimensions) + " = " + expression(dimensions, 3) + "\n";
+    // Declarations of outputs stand in front.
+    const std::size_t end = out_.find("input x0");
+    return out_.substr(0, end) + head_ + out_.substr(end);
+  }
+
+ private:
+  struct Index {
+    std::string name;
+    int extent;
+    bool here;
+  };
+  struct Tensor {
+    std::string name;
+    std::vector<std::size_t> dimensions;
+  };
+  int below(int n) { return static_cast<int>(rng_() % static_cast<unsigned>(n)); }
+
+  // One to three of the whole indices, in any order.
+  std::vector<std::size_t> some() {
+    std::vector<std::size_t> all{0, 1, 2};
+    std::shuffle(all.begin(), all.end(), rng_);
+    all.resize(static_cast<std::size_t>(1 + below(3)));
+    return all;
+  }
+  std::string subscripts(const std::vector<std::size_t>& dimensions) const {
+    std::string text;
+    for (const std::size_t d : dimensions) text += (text.empty() ? "[" : ", ") + indices_[d].name;
+    return text + "]";
+  }
+  std::string line(const char* what, const std::string& name, const std::vector<std::size_t>& dimensions) {
+    static constexpr const char* kTypes[] = {"f32", "f32", "f32", "f16", "bf16"};
+    const bool output = what[0] == 'o';
+    std::string text = std::string(what) + " " + name + " " + (output ? "f32" : kTypes[below(5)]);
+    std::string extents;
+    for (const std::size_t d : dimensions)
+      extents += (extents.empty() ? " [" : ", ") + std::to_string(indices_[d].extent);
+    text += extents + "]";
+    if (below(4) == 0) {  // the dimensions in another order, with gaps
+      std::vector<std::size_t> order(dimensions.size());
+      for (std::size_t d = 0; d < order.size(); ++d) order[d] = d;
+      std::shuffle(order.begin(), order.end(), rng_);
+      std::vector<std::int64_t> strides(dimensions.size());
+      std::int64_t stride = 1 + below(2);
+      for (const std::size_t d : order) {
+        strides[d] = stride;
+        stride = stride * indices_[dimensions[d]].extent + below(3);
+      }
+      std::string told;
+      for (const std::int64_t s : strides) told += (told.empty() ? " strides [" : ", ") + std::to_string(s);
+      text += told + "]";
+    }
+    return text + "\n";
+  }
+  void declare(const char* what, const std::string& name, const std::vector<std::size_t>& dimensions) {
+    out_ += line(what, name, dimensions);
+    tensors_.push_back({name, dimensions});
+  }
+  void let(const std::string& indent, const std::vector<std::size_t>& dimensions) {
+    const std::string name = "v" + std::to_string(values_++);
+    out_ += indent + "let " + name + subscripts(dimensions) + " = " + expression(dimensions, 2) + "\n";
+    tensors_.push_back({name, dimensions});
+  }
+
+  // A tensor whose indices are all among these; none: a number.
+  std::string element(const std::vector<std::size_t>& indices) {
+    std::vector<const Tensor*> fit;
+    for (const Tensor& t : tensors_) {
+      if (std::all_of(t.dimensions.begin(), t.dimensions.end(), [&](std::size_t d) {
+            return indices_[d].here && std::find(indices.begin(), indices.end(), d) != indices.end();
+          }))
+        fit.push_back(&t);
+    }
+    if (fit.empty() || below(8) == 0) return std::to_string(below(9) - 4) + ".5";
+    const Tensor& t = *fit[static_cast<std::size_t>(below(static_cast<int>(fit.size())))];
+    return t.name + subscripts(t.dimensions);
+  }
+  std::string reduction(const std::vector<std::size_t>& outside, int depth) {
+    std::vector<std::size_t> indices = outside;
+    std::vector<std::size_t> over;
+    for (std::size_t d = 0; d < 3; ++d) {
+      if (std::find(indices.begin(), indices.end(), d) == indices.end() && below(2) == 0) over.push_back(d);
+    }
+    if (over.empty()) over.push_back(static_cast<std::size_t>(below(3)));
+    indices.insert(indices.end(), over.begin(), over.end());
+    // Each index is named by an element that has it: one input at least has all of them, or their product does.
+    std::string inner;
+    std::vector<std::size_t> missing = over;
+    std::shuffle(tensors_.begin(), tensors_.end(), rng_);
+    for (const Tensor& t : tensors_) {
+      const auto fits = [&](std::size_t d) {
+        return indices_[d].here && std::find(indices.begin(), indices.end(), d) != indices.end();
+      };
+      const auto names = [&](std::size_t d) {
+        return std::find(t.dimensions.begin(), t.dimensions.end(), d) != t.dimensions.end();
+      };
+      if (!std::all_of(t.dimensions.begin(), t.dimensions.end(), fits) ||
+          std::none_of(missing.begin(), missing.end(), names))
+        continue;
+      inner += (inner.empty() ? "" : " * ") + t.name + subscripts(t.dimensions);
+      missing.erase(std::remove_if(missing.begin(), missing.end(), names), missing.end());
+    }
+    if (!missing.empty()) return element(outside);
+    if (below(3) == 0) inner += " * " + element(indices);
+    if (depth > 0 && below(4) == 0) inner = "tanh(" + inner + ") + " + inner;
+    static constexpr const char* kHow[] = {"sum", "sum", "min", "max"};
+    std::string text;
+    for (const std::size_t d : over) text += (text.empty() ? "[" : ", ") + indices_[d].name;
+    return std::string(kHow[below(4)]) + text + "](" + inner + ")";
+  }
+  std::string expression(const std::vector<std::size_t>& indices, int depth) {
+    if (depth == 0) return element(indices);
+    const auto part = [&] { return expression(indices, depth - 1); };
+    switch (below(12)) {
+      case 0: return "(" + part() + " + " + part() + ")";
+      case 1: return "(" + part() + " - " + part() + ")";
+      case 2: return part() + " * " + part();
+      case 3: return "max(" + part() + ", " + part() + ")";
+      case 4: return "tanh(" + part() + ")";
+      case 5: return "sigmoid(" + part() + ")";
+      case 6: return "select(less(" + part() + ", 0.25), " + part() + ", " + part() + ")";
+      case 7: return part() + " / (abs(" + part() + ") + 1)";
+      case 8:
+      case 9: return reduction(indices, depth);
+      case 10: return "relu(" + reduction(indices, 0) + " + " + element(indices) + ")";
+      default: return element(indices);
+    }
+  }
+
+  std::mt19937 rng_;
+  std::string out_, head_;
+  std::vector<Index> indices_;
+  std::vector<Tensor> tensors_;
+  int values_ = 0;
+};
+
+}  // namespace cubejit
