@@ -202,6 +202,27 @@ int Nest::listOf(const std::optional<SegmentList>& list) {
   return static_cast<int>(program_.lists.size()) - 1;
 }
 
+std::vector<int> Nest::tailed(const std::vector<int>& within) const {
+  std::vector<int> found;
+  for (const int i : within) {
+    if (axisOf(i) >= 0 && hasTail(i) && !contains(found, i)) found.push_back(i);
+  }
+  return found;
+}
+
+std::vector<Sizes> Nest::variants(const std::vector<int>& within) const {
+  const std::vector<int> shorter = tailed(within);
+  std::vector<Sizes> all;
+  for (std::size_t variant = 0; variant < std::size_t{1} << shorter.size(); ++variant) {
+    all.emplace_back([this, shorter, variant](int i) {
+      const auto t = std::find(shorter.begin(), shorter.end(), i) - shorter.begin();
+      const bool tail = t < std::ssize(shorter) && (variant >> (std::ssize(shorter) - 1 - t) & 1U) != 0;
+      return tail ? index(i).extent % index(i).tile : index(i).seen();
+    });
+  }
+  return all;
+}
+
 void Nest::call(const NewCall& wanted, const std::function<Made(const Sizes&)>& make) {
   std::vector<Loop> around;
   for (const int i : wanted.around) {
@@ -223,21 +244,12 @@ void Nest::call(const NewCall& wanted, const std::function<Made(const Sizes&)>& 
     *streams[o] = streamOf(*place, around);
     call.place.offset[o] = place->offset;
   }
-  std::vector<int> tailed;
-  for (const int i : wanted.within) {
-    if (axisOf(i) < 0 || !hasTail(i) || contains(tailed, i)) continue;
-    tailed.push_back(i);
-    call.classAxes.push_back(axisOf(i));
-  }
+  for (const int i : tailed(wanted.within)) call.classAxes.push_back(axisOf(i));
   double cycles = 0;
-  for (std::size_t variant = 0; variant < std::size_t{1} << tailed.size() && !failure_; ++variant) {
-    const Sizes sizes = [&](int i) {
-      const auto t = std::find(tailed.begin(), tailed.end(), i) - tailed.begin();
-      const bool tail = t < std::ssize(tailed) && (variant >> (std::ssize(tailed) - 1 - t) & 1U) != 0;
-      return tail ? index(i).extent % index(i).tile : index(i).seen();
-    };
+  for (const Sizes& sizes : variants(wanted.within)) {
+    if (failure_) break;
     Made made = make(sizes);
-    if (variant == 0) cycles = made.cycles;
+    if (call.variants.empty()) cycles = made.cycles;
     call.variants.push_back({kernelOf(std::move(made.kernel)), listOf(made.list), wanted.accumulate});
   }
   for (const Loop& l : loops_) cycles *= static_cast<double>(phase().axes[at(l.axis)].steps.size());

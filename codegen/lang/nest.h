@@ -72,7 +72,9 @@ class Nest {
   void leave();
   bool inLoop() const { return !loops_.empty(); }
 
-  /// Makes a kernel for each combination of whole and shorter tiles.
+  /// What a kernel that goes over these indices sees: each combination of whole and shorter tiles, the whole ones first.
+  std::vector<Sizes> variants(const std::vector<int>& within) const;
+  /// Makes a kernel for each of them.
   void call(const NewCall& call, const std::function<Made(const Sizes&)>& make);
 
   TileProgram take() { return std::move(program_); }
@@ -92,6 +94,7 @@ class Nest {
   int streamOf(const Place& place, const std::vector<Loop>& around);
   bool hasTail(int index) const { return this->index(index).extent % this->index(index).tile != 0; }
   int axisOf(int index) const;
+  std::vector<int> tailed(const std::vector<int>& within) const;  ///< those whose last tile is shorter
   int kernelOf(Kernel kernel);
   int listOf(const std::optional<SegmentList>& list);
 

@@ -58,6 +58,15 @@ struct Statements::Product {
   std::vector<int> over;
 };
 
+std::string Statements::refusalOf(const Product& p, const Place& to, const Expression& f) {
+  const std::optional<Place> d = f.readsD() ? std::optional<Place>(to) : std::nullopt;
+  for (const Sizes& sizes : nest_.variants({p.vector, p.rows})) {
+    const auto code = vectorize(product(p, to, d, f, sizes).kernel, isa_);
+    if (!code.ok()) return code.error().message;
+  }
+  return "";
+}
+
 bool Statements::contract(const Access& target, const Expr& value) {
   const Expr* const sum = onlySum(value);
   const int vector = contiguousIndex(target);
@@ -118,8 +127,7 @@ bool Statements::contract(const Access& target, const Expr& value) {
   const auto refusal = [&]() -> std::string {
     if (rows() * ((size(vector) + lanes_ - 1) / lanes_) > isa_.vectorRegs)
       return "more sums than the " + std::to_string(isa_.vectorRegs) + " vector registers hold";
-    const auto code = vectorize(product(p, to, {}, {}, size).kernel, isa_);
-    return code.ok() ? "" : code.error().message;
+    return refusalOf(p, to, {});
   };
   std::string refused = refusal();
   if (!refused.empty() && p.rows >= 0 && nest_.index(p.rows).loop == Index::Loop::kNone) {
@@ -151,11 +159,8 @@ bool Statements::contract(const Access& target, const Expr& value) {
     const bool last = made.kind == ExpressionValue::Kind::kStep && made.word + 1 == f.steps.size();
     if (!last) f.then(ExpressionOp::kOr, made, ExpressionValue::bits(0));
   }
-  const auto registers = [&] {
-    return fits(product(p, to, f.readsD() ? std::optional<Place>(to) : std::nullopt, f, size).kernel);
-  };
   if (others.size() > 1 || (others.size() == 1 && !contains(indicesOf(others.front()), vector)) ||
-      (f.any() && !registers())) {
+      (f.any() && !refusalOf(p, to, f).empty())) {
     Expr later = value;
     const Access made = stored(*sum, vector);
     const std::function<void(Expr&)> replace = [&](Expr& e) {

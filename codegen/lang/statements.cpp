@@ -154,14 +154,11 @@ void Statements::limitElements(Expr& value, std::size_t most, int last) {
 }
 
 bool Statements::fits(const Expression& f, Combine how) const {
-  Map m{.lanes = lanes_, .rows = 1, .cols = lanes_};
+  Map m{.lanes = lanes_, .rows = 1, .cols = lanes_ + 1};  // a whole vector and a part of one
   m.f = f;
   m.combine = how;
   m.dColumn = 4;
-  return fits(m);
-}
-bool Statements::fits(const Kernel& kernel) const {
-  const auto code = vectorize(kernel, isa_);
+  const auto code = vectorize(m, isa_);
   return code.ok() || code.error().code != ErrorCode::kLimitExceeded;
 }
 

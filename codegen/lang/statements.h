@@ -36,6 +36,8 @@ class Statements {
   void oneByOne(const Access& target, const Expr& inner, Combine how, const std::vector<int>& over);
   /// False if it is no sum of products that a Contract makes.
   bool contract(const Access& target, const Expr& value);
+  /// Why there is no code of a product that ends with `f`; empty if there is.
+  std::string refusalOf(const Product& p, const Place& to, const Expression& f);
   Made product(const Product& p, const Place& to, const std::optional<Place>& d, const Expression& f,
                const Sizes& sizes);
 
@@ -45,9 +47,8 @@ class Statements {
   Access stored(Expr value, int last);
   /// Leaves at most `most` different elements in the expression.
   void limitElements(Expr& value, std::size_t most, int last);
-  /// Whether a kernel's values, those of a Map of the expression, fit into the ISA's registers.
+  /// Whether the values of a Map of the expression fit into the ISA's registers.
   bool fits(const Expression& f, Combine how) const;
-  bool fits(const Kernel& kernel) const;
   std::vector<int> indicesOf(const Expr& value) const;
   std::vector<int> indicesOf(const Access& access) const;
   int contiguousIndex(const Access& access) const;

@@ -21,5 +21,7 @@ void bindSession(pybind11::module_& module, pybind11::class_<Session, SharedSess
 void bindLayer(pybind11::module_& module, pybind11::class_<Session, SharedSession>& session);
 void bindPasses(pybind11::class_<Session, SharedSession>& session);
 void bindTbe(pybind11::module_& module);
+/// Kernels in the kernel language.
+void bindKernel(pybind11::module_& module);
 
 }  // namespace cubejit::python

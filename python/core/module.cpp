@@ -41,4 +41,5 @@ PYBIND11_MODULE(_core, module) {
   bindPasses(session);
   bindLayer(module, session);
   bindTbe(module);
+  bindKernel(module);
 }

@@ -2,7 +2,7 @@
 """Convolutions and their gradients by code that is generated for each problem.
 
 conv and conv_backward compute them on arrays of NumPy, PyTorch or anything with DLPack, in place and without copies; plan, dump and
-tune look behind it, and Session(machine="ascend910b2") does all of that on an emulated NPU. cubejit.torch is the convolution for PyTorch's
+tune look behind it, and Session(machine="ascend910b2") does all of that on an emulated NPU. Kernel takes kernels of one's own. cubejit.torch is the convolution for PyTorch's
 autograd. Everything may be called from many threads at once, and the GIL is released while the library works.
 """
 
@@ -25,7 +25,8 @@ except ModuleNotFoundError as absent:
 from cubejit._core import Array, Problem, machines, version as __version__
 from cubejit.convolution import conv, conv_backward
 from cubejit.errors import Error, InvalidProblem, Unsupported
+from cubejit.kernel import Kernel
 from cubejit.session import Session, default_session, dump, plan, plan_call, tune
 
-__all__ = ["Array", "Error", "InvalidProblem", "Problem", "Session", "Unsupported", "conv", "conv_backward", "default_session",
+__all__ = ["Array", "Error", "InvalidProblem", "Kernel", "Problem", "Session", "Unsupported", "conv", "conv_backward", "default_session",
            "dump", "machines", "plan", "plan_call", "tune", "__version__"]

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how kernels in the kernel language are made and run on Python's arrays: where they lie, if that is how the kernel was made for them.
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cubejit/kernel.h"
+#include "python/core/array.h"
+#include "python/core/bindings.h"
+#include "python/core/failure.h"
+#include "python/core/tensor_view.h"
+#include "python/core/without_gil.h"
+#include "python/core/workspace.h"
+
+namespace cubejit::python {
+
+namespace py = pybind11;
+
+namespace {
+
+const char* nameOf(DType type) {
+  return type == DType::kF16 ? "float16" : type == DType::kBf16 ? "bfloat16" : "float32";
+}
+
+std::string text(const std::vector<std::int64_t>& numbers) {
+  std::string out;
+  for (const std::int64_t n : numbers) out += (out.empty() ? "" : ", ") + std::to_string(n);
+  return "(" + out + ")";
+}
+
+std::unique_ptr<TiledKernel> makeKernel(const std::string& source,
+                                        const std::map<std::string, std::int64_t>& parameters,
+                                        const std::optional<std::string>& isa,
+                                        const std::optional<std::string>& backend, int threads) {
+  Options options = valueOf(optionsFromEnvironment());
+  if (isa) options.isa = valueOf(parseIsa(*isa));
+  if (backend) options.backend = valueOf(parseBackend(*backend));
+  requireThreads(threads);
+  if (threads > 0) options.threads = threads;
+  const WithoutGil released;
+  return valueOf(TiledKernel::create(source, parameters, options));
+}
+
+// What keeps an array from being the tensor; empty if nothing does.
+std::string unlike(const TensorView& view, const KernelTensor& tensor) {
+  std::string broken;
+  const auto require = [&](bool holds, const std::string& rule) {
+    if (!holds) broken += (broken.empty() ? "" : "\n") + rule;
+  };
+  require(view.dtype == tensor.type,
+          tensor.name + " is " + nameOf(view.dtype) + "; the kernel was made for " + nameOf(tensor.type));
+  require(view.shape == tensor.extents,
+          tensor.name + " has the shape " + text(view.shape) + "; the kernel was made for " + text(tensor.extents));
+  require(!tensor.output || view.writable, tensor.name + " may not be written");
+  if (!broken.empty()) return broken;
+  for (std::size_t d = 0; d < tensor.extents.size(); ++d) {
+    if (tensor.extents[d] > 1 && view.strides[d] != tensor.strides[d])
+      return tensor.name + " has the strides " + text(view.strides) + " in elements; the kernel was made for " +
+             text(tensor.strides);
+  }
+  return "";
+}
+
+// The outputs, in their order: those that were given, or new ones.
+py::list runKernel(const TiledKernel& kernel, const std::map<std::string, py::object>& arrays, int threads,
+                   bool interpret) {
+  requireThreads(threads);
+  std::string broken, known;
+  std::vector<TensorView> views;
+  std::vector<void*> addresses;
+  py::list outputs;
+  const auto fail = [&](const std::string& rule) { broken += (broken.empty() ? "" : "\n") + rule; };
+  for (const KernelTensor& tensor : kernel.tensors()) {
+    known += (known.empty() ? "" : ", ") + tensor.name;
+    const auto given = arrays.find(tensor.name);
+    if (given != arrays.end()) {
+      views.push_back(viewOf(tensor.name.c_str(), given->second));
+      if (const std::string rule = unlike(views.back(), tensor); !rule.empty()) fail(rule);
+      addresses.push_back(views.back().data);
+      if (tensor.output) outputs.append(given->second);
+    } else if (tensor.output) {
+      Array made{allocate(static_cast<std::size_t>(tensor.bytes)), tensor.type, tensor.extents, tensor.strides};
+      addresses.push_back(made.memory.get());
+      outputs.append(py::cast(std::move(made)));
+    } else {
+      fail(tensor.name + " is missing");
+    }
+  }
+  for (const auto& [name, array] : arrays) {
+    const auto named = [&](const KernelTensor& t) { return t.name == name; };
+    if (std::none_of(kernel.tensors().begin(), kernel.tensors().end(), named))
+      fail(kernel.name() + " has no tensor " + name + "; there are " + known);
+  }
+  if (!broken.empty()) throw Failure(invalidInput(broken, Stage::kRun));
+  const Workspace workspace = takeWorkspace(interpret ? 0 : kernel.workspaceBytes(threads));
+  const WithoutGil released;
+  require(interpret ? kernel.interpret(addresses) : kernel.run(addresses, workspace.get(), threads));
+  return outputs;
+}
+
+}  // namespace
+
+void bindKernel(py::module_& module) {
+  py::class_<TiledKernel>(module, "Kernel", py::module_local(),
+                          "A kernel in the kernel language, made for one machine and its parameters' values.")
+      .def(py::init(&makeKernel), py::arg("source"), py::arg("parameters"), py::kw_only(), py::arg("isa") = py::none(),
+           py::arg("backend") = py::none(), py::arg("threads") = 0)
+      .def_property_readonly("name", &TiledKernel::name)
+      .def_property_readonly("parameters", &TiledKernel::parameters)
+      .def_property_readonly(
+          "tensors",
+          [](const TiledKernel& kernel) {
+            py::list all;
+            for (const KernelTensor& t : kernel.tensors())
+              all.append(py::make_tuple(t.name, t.output, nameOf(t.type), py::tuple(py::cast(t.extents)),
+                                        py::tuple(py::cast(t.strides))));
+            return all;
+          })
+      .def("program", &TiledKernel::program)
+      .def("run", &runKernel, py::arg("arrays"), py::arg("threads"), py::arg("interpret"));
+}
+
+}  // namespace cubejit::python
