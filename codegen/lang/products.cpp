@@ -135,9 +135,13 @@ bool Statements::contract(const Access& target, const Expr& value) {
     refused = refusal();
   }
   if (!refused.empty()) {
+    const Index& along = nest_.index(vector);
+    const std::string fix =
+        along.loop == Index::Loop::kNone
+            ? "Go over " + along.name + " in tiles: 'loop NAME in EXTENT by TILE'"
+            : "Tiles of " + along.name + (p.rows < 0 ? "" : " or " + nest_.index(p.rows).name) + " must be smaller";
     fail("a sum for each of " + std::to_string(rows()) + " x " + std::to_string(size(vector)) +
-             " elements in vectors of " + std::to_string(lanes_) + " lanes: " + refused + ". Tiles of " +
-             nest_.index(vector).name + (p.rows < 0 ? "" : " or " + nest_.index(p.rows).name) + " must be smaller",
+             " elements in vectors of " + std::to_string(lanes_) + " lanes: " + refused + ". " + fix,
          ErrorCode::kLimitExceeded);
     return true;
   }

@@ -20,20 +20,19 @@ void collect(const Expr& e, std::vector<Access>& all) {
   for (const Expr& part : e.of) collect(part, all);
 }
 
-// Appends the steps of an expression of v and d.
-ExpressionValue steps(const Expr& e, const Access* v, const Access* d, Expression& f) {
+// Appends the steps of an expression of two elements, v and another one, or of another one alone.
+ExpressionValue steps(const Expr& e, const Access* v, Expression& f) {
   if (const auto* number = std::get_if<Number>(&e.what)) return ExpressionValue::constant(number->value);
   if (const auto* access = std::get_if<Access>(&e.what))
     return v != nullptr && *access == *v ? ExpressionValue::element() : ExpressionValue::d();
-  static_cast<void>(d);
   std::vector<ExpressionValue> operands;
-  for (const Expr& part : e.of) operands.push_back(steps(part, v, d, f));
+  for (const Expr& part : e.of) operands.push_back(steps(part, v, f));
   return std::get<Apply>(e.what).operation->make(f, operands.data());
 }
 // The last step is what an expression gives: a value that is none becomes one.
-Expression expressionOf(const Expr& e, const Access* v, const Access* d) {
+Expression expressionOf(const Expr& e, const Access* v) {
   Expression f;
-  const ExpressionValue value = steps(e, v, d, f);
+  const ExpressionValue value = steps(e, v, f);
   if (value == ExpressionValue::element() && !f.any()) return f;
   const bool last = value.kind == ExpressionValue::Kind::kStep && value.word + 1 == f.steps.size();
   if (!last) f.then(ExpressionOp::kOr, value, ExpressionValue::bits(0));
@@ -228,7 +227,7 @@ void Statements::elementwise(const Access& target, Expr value) {
   const Access* const beside = d == elements.end() ? nullptr : &*d;
   Place from, other;
   // A part in memory of its own where registers do not hold all values on the way.
-  if (const Expression f = expressionOf(value, source, beside); f.any() && !fits(f, Combine::kNone)) {
+  if (const Expression f = expressionOf(value, source); f.any() && !fits(f, Combine::kNone)) {
     Expr* const part = largestPart(value);
     if (part == nullptr)
       return fail("an operation that takes more vector registers than there are", ErrorCode::kLimitExceeded);
@@ -238,7 +237,7 @@ void Statements::elementwise(const Access& target, Expr value) {
   }
   if (source != nullptr) from = nest_.placeOf(*source);
   if (beside != nullptr) other = nest_.placeOf(*beside);
-  map(to, indices, expressionOf(value, source, beside), source == nullptr ? nullptr : &from,
+  map(to, indices, expressionOf(value, source), source == nullptr ? nullptr : &from,
       beside == nullptr ? nullptr : &other, vector);
 }
 
@@ -277,7 +276,7 @@ void Statements::copy(const Access& target, const Access& source) {
   // One value along the vector, or no vectors.
   if (vector >= 0 && from.sameAlong(vector)) {
     if (from.element != Element::kF32) return copy(target, stored(call("mul", {{source, {}}, {Number{1}, {}}}), -1));
-    return map(to, indices, expressionOf({source, {}}, nullptr, &source), nullptr, &from, vector);
+    return map(to, indices, expressionOf({source, {}}, nullptr), nullptr, &from, vector);
   }
   map(to, indices, {}, &from, nullptr, -1);
 }
@@ -382,7 +381,7 @@ void Statements::acrossLanes(const Access& target, const Expr& given, Combine ho
   }
   std::vector<int> around;
   std::copy_if(indices.begin(), indices.end(), std::back_inserter(around), [&](int i) { return i != rows; });
-  if (!fits(expressionOf(inner, &*v, d == elements.end() ? nullptr : &*d), how)) {
+  if (!fits(expressionOf(inner, &*v), how)) {
     const Access values = stored(std::move(inner), over);
     return reduce(target, {Reduction{how, {over}}, {{values, {}}}});
   }
@@ -394,7 +393,7 @@ void Statements::acrossLanes(const Access& target, const Expr& given, Combine ho
   if (d != elements.end()) other = nest_.placeOf(*d);
   std::vector<int> within{over};
   if (rows >= 0) within.push_back(rows);
-  const Expression f = expressionOf(inner, &*v, d == elements.end() ? nullptr : &*d);
+  const Expression f = expressionOf(inner, &*v);
   nest_.call({nameOf(target, toString(how)), from, {}, partial, other, within, around}, [&](const Sizes& sizes) {
     Map m{.lanes = lanes_, .rows = rows < 0 ? 1 : sizes(rows), .cols = sizes(over)};
     m.srcPitch = from.apartAt(rows);

@@ -6,6 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -128,8 +131,101 @@ TEST(KernelMistakes, WhatDoesNotFitIsToldWithNumbers) {
   EXPECT_THAT(errorOf(gemm, {}), HasSubstr("line 9: a sum for each of 10 x 16 elements in vectors of 8 lanes: more "
                                            "sums than the 16 vector registers hold. "
                                            "Tiles of j or i must be smaller"));
+  EXPECT_THAT(errorOf("cubejit kernel 1\nkernel wide\ninput A f32 [8]\ninput B f32 [8, 300]\noutput C f32 [300]\nindex "
+                      "k in 8\nindex j in 300\n"
+                      "C[j] = sum[k](A[k] * B[k, j])\n",
+                      {}),
+              HasSubstr("Go over j in tiles: 'loop NAME in EXTENT by TILE'"));
   EXPECT_THAT(errorOf("cubejit kernel 1\nkernel many\noutput Y f32 [2000000]\nloop i in 2000000\n  Y[i] = 0\n", {}),
               HasSubstr("loops of more than 1048576 steps in all, the last of them over i; larger tiles make fewer"));
+}
+
+std::vector<std::string> linesOf(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+std::string joined(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+// Where subscripts and extents stand in a line: behind [ or a comma, up to a comma or ].
+std::vector<std::pair<std::size_t, std::size_t>> placesIn(const std::string& line) {
+  std::vector<std::pair<std::size_t, std::size_t>> places;
+  int depth = 0;
+  std::size_t begin = 0;
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    if (line[at] == '[' && ++depth == 1) begin = at + 1;
+    if ((line[at] == ',' || line[at] == ']') && depth == 1) {
+      places.emplace_back(begin, at - begin);
+      begin = at + 1;
+    }
+    if (line[at] == ']') --depth;
+  }
+  return places;
+}
+
+// Mistakes that people make, one at a time and everywhere they can be made: a loop that goes one too far, a subscript one too large, a tensor one too
+// small, an index left out of a target or swapped with its neighbour, a line that is missing. Some mean something all the same: a window has room.
+TEST(KernelMistakes, MutantsOfKernelsAreNamed) {
+  int mutants = 0, named = 0;
+  std::string survivors;
+  for (const auto& file : std::filesystem::directory_iterator(std::string(CUBEJIT_SOURCE_DIR) + "/kernels")) {
+    if (file.path().extension() != ".tile") continue;
+    std::stringstream text;
+    text << std::ifstream(file.path()).rdbuf();
+    const std::vector<std::string> lines = linesOf(text.str());
+    ASSERT_EQ(errorOf(text.str(), {}), "") << file.path() << ": a false alarm";
+    const auto mutant = [&](std::size_t n, const std::string& changed) {
+      std::vector<std::string> wrong = lines;
+      wrong[n] = changed;
+      ++mutants;
+      const std::string told = errorOf(joined(wrong), {});
+      if (told.rfind("line ", 0) == 0 || told.find("\nline ") != std::string::npos ||
+          told.find(": line ") != std::string::npos)
+        ++named;
+      else
+        survivors += file.path().filename().string() + ": " + changed + "\n" + told + "\n";
+    };
+    for (std::size_t n = 2; n < lines.size(); ++n) {
+      const std::string& line = lines[n];
+      const std::size_t word = line.find_first_not_of(' ');
+      const auto begins = [&](const char* with) { return line.compare(word, std::string(with).size(), with) == 0; };
+      if (line.empty() || line[0] == ';' || begins("parameter")) continue;
+      if (begins("index") || begins("parallel") || begins("loop")) {
+        const std::size_t by = std::min(line.size(), line.find(" by "));
+        mutant(n, line.substr(0, by) + " + 1" + line.substr(by));
+        continue;
+      }
+      const bool declares = begins("input") || begins("output");
+      for (const auto& [at, size] : placesIn(line)) {
+        const std::string place = line.substr(at, size);
+        if (!declares && place.find_first_of("+*") != std::string::npos) continue;  // windows have room
+        if (line.compare(at - std::min<std::size_t>(at, 4), 4, "sum[") == 0 ||
+            line.compare(at - std::min<std::size_t>(at, 4), 4, "max[") == 0)
+          continue;
+        mutant(n, line.substr(0, at) + place + (declares ? " - 1" : " + 1") + line.substr(at + size));
+      }
+      if (declares) continue;
+      const std::size_t target = begins("let ") ? word + 4 : word, open = line.find('[', target),
+                        close = line.find(']', target);
+      if (open < line.find('=') && close != std::string::npos) {
+        const std::string inside = line.substr(open + 1, close - open - 1);
+        const std::size_t comma = inside.find(", ");
+        if (comma != std::string::npos)
+          mutant(n,
+                 line.substr(0, open + 1) + inside.substr(comma + 2) + line.substr(close));  // without its first index
+      }
+      if (begins("let ")) mutant(n, std::string(word, ' ') + "let unused");
+    }
+  }
+  RecordProperty("mutants", mutants);
+  RecordProperty("named", named);
+  EXPECT_GE(mutants, 150);
+  EXPECT_GE(100 * named, 95 * mutants) << named << " of " << mutants << ", not:\n" << survivors;
 }
 
 // Each is refused at a bound, in an instant.

@@ -38,6 +38,7 @@ struct KernelFlags {
   bool verify = false, interpret = false, time = false;
   std::vector<std::string> emit, inputs, outputs, settings;
   std::uint64_t seed = 1;
+  int threads = 1;
 };
 
 // What is wrong with a program that came from outside is no bug of ours.
@@ -149,7 +150,9 @@ Status handleTile(const Result<TileProgram>& parsed, const KernelFlags& flags) {
   if (flags.interpret) CUBEJIT_RETURN_IF_ERROR(interpretKernels(*parsed, data));
   if (!flags.time) return Unit{};
   CUBEJIT_TRY(level, isaFor(*parsed, flags.isa));
-  return timeKernels(*parsed, data, optionsFor(level));
+  Options options = optionsFor(level);
+  options.threads = flags.threads;
+  return timeKernels(*parsed, data, options);
 }
 
 // A kernel in the kernel language: its program for the ISA asked for, or the best of this CPU.
@@ -196,7 +199,7 @@ void addKernel(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("kernel",
                                          "Read a kernel in the kernel language, or a tile or vector program as dump "
                                          "writes them, and verify it; then interpret, emit or time it");
-  example(*command, "kernel kernels/softmax.tile --set rows=8 --time");
+  example(*command, "kernel layer.tile --interpret");
   auto flags = std::make_shared<KernelFlags>();
   command->add_option("FILE", flags->file, "The program's text; its first line says which sort and version it is")
       ->required();
@@ -207,7 +210,9 @@ void addKernel(CLI::App& app, Action& action) {
                     "Run the tile program, a scalar at a time, and print a digest of each output");
   command->add_option("--emit", flags->emit, "Print stages, of tile, vector, asm (asm: with the LLVM component)")
       ->delimiter(',');
-  command->add_flag("--time", flags->time, "Generate the tile program's code and time it on one thread");
+  command->add_flag("--time", flags->time, "Generate the tile program's code and time it");
+  command->add_option("--threads", flags->threads, "Threads that --time runs on (default: 1)")
+      ->transform(wholeFrom<int>(1));
   command->add_option("--input", flags->inputs, "NAME=FILE.npy, the elements of a buffer (default: random ones)");
   command->add_option("--output", flags->outputs, "NAME=FILE.npy, where --interpret writes a buffer");
   command->add_option("--seed", flags->seed, "Seed of random data")->transform(wholeFrom<std::uint64_t>(0));

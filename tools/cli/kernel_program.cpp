@@ -112,11 +112,11 @@ Status timeKernels(const TileProgram& program, const KernelData& data, const Opt
   const Session session(options);
   LoadedCode code;
   CUBEJIT_TRY(part, compileProgram(program, session.machine(), session.options(), code));
-  const std::size_t bytes = part->launch->workspaceBytes(1);
+  const std::size_t bytes = part->launch->workspaceBytes(options.threads);
   const AlignedMemory workspace = alignedMemory(bytes);
   if (workspace == nullptr)
     return Error{ErrorCode::kLimitExceeded, Stage::kRun, fmt::format("no memory for a workspace of {} bytes", bytes)};
-  const Team team{1, options.parallelFor, false, options.wakeCycles};
+  const Team team{options.threads, options.parallelFor, false, session.options().wakeCycles};
   std::vector<double> seconds;
   for (double all = 0; seconds.size() < kLeastRuns || (all < kLeastSeconds && seconds.size() < kMostRuns);) {
     const auto begin = std::chrono::steady_clock::now();
@@ -125,8 +125,9 @@ Status timeKernels(const TileProgram& program, const KernelData& data, const Opt
     all += seconds.back();
   }
   std::sort(seconds.begin(), seconds.end());
-  fmt::print("{}: {:.3f} us at least, {:.3f} us in the middle of {} runs, one thread, {}\n", program.name,
-             seconds.front() * 1e6, seconds[seconds.size() / 2] * 1e6, seconds.size(), toString(*options.isa));
+  fmt::print("{}: {:.3f} us at least, {:.3f} us in the middle of {} runs, {}, {}\n", program.name,
+             seconds.front() * 1e6, seconds[seconds.size() / 2] * 1e6, seconds.size(),
+             options.threads == 1 ? "one thread" : fmt::format("{} threads", options.threads), toString(*options.isa));
   return Unit{};
 }
 

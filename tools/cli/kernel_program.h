@@ -21,7 +21,7 @@ struct KernelData {
 /// Interprets the program, prints a line for each output and writes the files. Precondition: verify() accepts it.
 Status interpretKernels(const TileProgram& program, const KernelData& data);
 
-/// Generates, loads and runs the program on one thread, and prints the shortest and the median time. The same precondition.
+/// Generates, loads and runs the program on as many threads as the options say, and prints the shortest and the median time. The same precondition.
 Status timeKernels(const TileProgram& program, const KernelData& data, const Options& options);
 
 }  // namespace cubejit::cli

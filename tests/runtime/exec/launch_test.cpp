@@ -459,10 +459,10 @@ TEST(Launch, TwinsTakeAlignedRepetitionsOnly) {
 
 TEST(Launch, TooManyStreamsOrAxesAreRefused) {
   TileProgram program = workspaceProgram(1, 0);
-  program.phases[0].streams.resize(17);
+  program.phases[0].streams.resize(65);
   const Status streams = launchable(program);
   ASSERT_FALSE(streams.ok());
-  EXPECT_NE(streams.error().message.find("17 streams"), std::string::npos) << streams.error().message;
+  EXPECT_NE(streams.error().message.find("65 streams"), std::string::npos) << streams.error().message;
   program = workspaceProgram(1, 0);
   program.phases[0].axes.resize(193);
   EXPECT_FALSE(launchable(program).ok());
