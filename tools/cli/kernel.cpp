@@ -203,7 +203,7 @@ void addKernel(CLI::App& app, Action& action) {
   auto flags = std::make_shared<KernelFlags>();
   command->add_option("FILE", flags->file, "The program's text; its first line says which sort and version it is")
       ->required();
-  command->add_option("--set", flags->settings, "NAME=N, a parameter of the kernel (default: the first of its values)")
+  command->add_option("--set", flags->settings, "NAME=N, a parameter of the kernel (default: what its text says)")
       ->delimiter(',');
   command->add_flag("--verify", flags->verify, "Only verify it, which is done in any case");
   command->add_flag("--interpret", flags->interpret,
