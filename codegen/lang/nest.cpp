@@ -95,9 +95,7 @@ int Nest::bufferOf(int tensor) {
   if (buffer >= 0) return buffer;
   const Tensor& t = k_.tensors[at(tensor)];
   Buffer made{t.name, t.use, 0, {}, false, t.element};
-  std::int64_t last = 0;  // of the elements
-  for (const Tensor::Dimension& d : t.dimensions) last += (d.extent - 1) * d.stride;
-  made.bytes = (last + 1) * elementBytes(t.element);
+  made.bytes = t.bytes();
   if (made.isWorkspace() && !t.dimensions.empty())  // up to where its last row is filled up
     made.bytes = t.dimensions.front().extent * (t.dimensions.size() == 1 ? 1 : t.dimensions.front().stride) * 4;
   if (made.isWorkspace()) made.bytes = (made.bytes + 63) / 64 * 64;
@@ -250,7 +248,7 @@ void Nest::call(const NewCall& wanted, const std::function<Made(const Sizes&)>& 
     if (failure_) break;
     Made made = make(sizes);
     if (call.variants.empty()) cycles = made.cycles;
-    call.variants.push_back({kernelOf(std::move(made.kernel)), listOf(made.list), wanted.accumulate});
+    call.variants.push_back({kernelOf(std::move(made.kernel)), listOf(made.list)});
   }
   for (const Loop& l : loops_) cycles *= static_cast<double>(phase().axes[at(l.axis)].steps.size());
   for (const Loop& l : around) cycles *= static_cast<double>(phase().axes[at(l.axis)].steps.size());

@@ -45,7 +45,6 @@ struct NewCall {
   std::optional<Place> a{}, b{}, c{}, d{};
   std::vector<int> within;  ///< indices that the kernel goes over
   std::vector<int> around;  ///< loops over all numbers of indices around it, outermost first
-  bool accumulate = false;
 };
 
 class Nest {

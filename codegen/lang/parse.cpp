@@ -4,6 +4,7 @@
 #include "codegen/lang/parse.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -387,27 +388,26 @@ class Parser {
       in_.fail("more than " + std::to_string(kMostOperations) + " operations in a line", ErrorCode::kLimitExceeded);
   }
 
-  Expr expression(int depth = 0) {
-    Expr left = term(depth);
+  using Infix = std::pair<const char*, const char*>;  ///< symbol, the operation's word
+  // Operations of one rank: the left one first.
+  template <class Next>
+  Expr leftToRight(const std::array<Infix, 2>& operations, Next next) {
+    Expr left = next();
     while (!in_.failed()) {
-      const char* word = in_.takeSymbol("+") ? "add" : in_.takeSymbol("-") ? "sub" : nullptr;
-      if (word == nullptr) break;
-      Expr right = term(depth);
-      left = call(word, {std::move(left), std::move(right)});
+      const auto here =
+          std::find_if(operations.begin(), operations.end(), [&](const Infix& o) { return in_.takeSymbol(o.first); });
+      if (here == operations.end()) break;
+      Expr right = next();
+      left = call(here->second, {std::move(left), std::move(right)});
       count();
     }
     return left;
   }
+  Expr expression(int depth = 0) {
+    return leftToRight({Infix{"+", "add"}, Infix{"-", "sub"}}, [&] { return term(depth); });
+  }
   Expr term(int depth) {
-    Expr left = primary(depth);
-    while (!in_.failed()) {
-      const char* word = in_.takeSymbol("*") ? "mul" : in_.takeSymbol("/") ? "div" : nullptr;
-      if (word == nullptr) break;
-      Expr right = primary(depth);
-      left = call(word, {std::move(left), std::move(right)});
-      count();
-    }
-    return left;
+    return leftToRight({Infix{"*", "mul"}, Infix{"/", "div"}}, [&] { return primary(depth); });
   }
   Expr primary(int depth) {
     if (depth > kDeepestExpression) in_.fail("an expression of too many within each other", ErrorCode::kLimitExceeded);

@@ -29,24 +29,6 @@ const Expr* onlySum(const Expr& e) {
   return found;
 }
 
-// An expression of the sum, as v, and of one element, as d.
-ExpressionValue finish(const Expr& e, const Expr* sum, Expression& f) {
-  if (&e == sum) return ExpressionValue::element();
-  if (const auto* number = std::get_if<Number>(&e.what)) return ExpressionValue::constant(number->value);
-  if (std::holds_alternative<Access>(e.what)) return ExpressionValue::d();
-  std::vector<ExpressionValue> operands;
-  for (const Expr& part : e.of) operands.push_back(finish(part, sum, f));
-  return std::get<Apply>(e.what).operation->make(f, operands.data());
-}
-
-void beside(const Expr& e, const Expr* sum, std::vector<Access>& all) {
-  if (&e == sum) return;
-  if (const auto* access = std::get_if<Access>(&e.what);
-      access != nullptr && std::find(all.begin(), all.end(), *access) == all.end())
-    all.push_back(*access);
-  for (const Expr& part : e.of) beside(part, sum, all);
-}
-
 bool fits32(std::int64_t bytes) { return std::abs(bytes) <= std::numeric_limits<std::int32_t>::max(); }
 
 }  // namespace
@@ -101,8 +83,7 @@ bool Statements::contract(const Access& target, const Expr& value) {
     p.other = nest_.placeOf(other);
     p.otherToo = p.other.contiguous(vector);
     if (!p.otherToo && (p.other.element != Element::kF32 || !p.other.sameAlong(vector))) {
-      const Access made = stored({Apply{operationNamed("mul")}, {{other, {}}, {Number{1}, {}}}}, vector);
-      p.other = nest_.placeOf(made);
+      p.other = nest_.placeOf(stored({other, {}}, vector));
       p.otherToo = p.other.contiguous(vector);
     }
   }
@@ -147,8 +128,7 @@ bool Statements::contract(const Access& target, const Expr& value) {
   }
   around.erase(std::remove(around.begin(), around.end(), p.rows), around.end());
   // What finishes a sum reads one element beside it, a vector of f32 for each of the sums'.
-  std::vector<Access> others;
-  beside(value, sum, others);
+  const std::vector<Access> others = elementsOf(value, sum);
   const auto whole = [&](const Access& access) {
     const Place place = nest_.placeOf(access);
     const bool filledUp = nest_.tensor(access.tensor).use == Buffer::Use::kPrivate ||
@@ -157,33 +137,18 @@ bool Statements::contract(const Access& target, const Expr& value) {
                       (nest_.index(vector).loop != Index::Loop::kNone && nest_.index(vector).extent % lanes_ != 0);
     return place.element == Element::kF32 && place.contiguous(vector) && (filledUp || !tail);
   };
-  Expression f;
-  if (&value != sum) {
-    const ExpressionValue made = finish(value, sum, f);
-    const bool last = made.kind == ExpressionValue::Kind::kStep && made.word + 1 == f.steps.size();
-    if (!last) f.then(ExpressionOp::kOr, made, ExpressionValue::bits(0));
-  }
+  const Expression f = expressionOf(value, [&](const Expr& e) { return &e == sum; });
   if (others.size() > 1 || (others.size() == 1 && !contains(indicesOf(others.front()), vector)) ||
       (f.any() && !refusalOf(p, to, f).empty())) {
     Expr later = value;
-    const Access made = stored(*sum, vector);
-    const std::function<void(Expr&)> replace = [&](Expr& e) {
-      if (std::holds_alternative<Reduction>(e.what)) {
-        e = {made, {}};
-        return;
-      }
-      for (Expr& part : e.of) replace(part);
-    };
-    replace(later);
+    storeReductions(later, vector, [](const Reduction&) { return true; });
     elementwise(target, std::move(later));
     return true;
   }
   NewCall call{nameOf(target, "sum"), p.other, p.vectors, to, {}, {vector}, around};
   if (p.rows >= 0) call.within.push_back(p.rows);
   if (!others.empty()) {
-    const Access d = whole(others.front())
-                         ? others.front()
-                         : stored({Apply{operationNamed("mul")}, {{others.front(), {}}, {Number{1}, {}}}}, vector);
+    const Access d = whole(others.front()) ? others.front() : stored({others.front(), {}}, vector);
     call.d = nest_.placeOf(d);
   }
   nest_.call(call, [&](const Sizes& sizes) { return product(p, to, call.d, f, sizes); });

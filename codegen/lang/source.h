@@ -56,6 +56,12 @@ struct Tensor {
   Element element = Element::kF32;          ///< f32, f16 or bf16
   std::vector<Dimension> dimensions;
   int line = 0;
+  /// From its first element to behind the last one.
+  std::int64_t bytes() const {
+    std::int64_t last = 0;
+    for (const Dimension& d : dimensions) last += (d.extent - 1) * d.stride;
+    return (last + 1) * elementBytes(element);
+  }
   friend bool operator==(const Tensor& x, const Tensor& y) = default;
 };
 

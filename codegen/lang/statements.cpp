@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
 #include <utility>
 
 #include "codegen/vectorize.h"
@@ -13,30 +12,26 @@
 namespace cubejit::lang {
 namespace {
 
-void collect(const Expr& e, std::vector<Access>& all) {
+void collect(const Expr& e, const Expr* except, std::vector<Access>& all) {
+  if (&e == except) return;
   if (const auto* access = std::get_if<Access>(&e.what);
       access != nullptr && std::find(all.begin(), all.end(), *access) == all.end())
     all.push_back(*access);
-  for (const Expr& part : e.of) collect(part, all);
+  for (const Expr& part : e.of) collect(part, except, all);
 }
 
-// Appends the steps of an expression of two elements, v and another one, or of another one alone.
-ExpressionValue steps(const Expr& e, const Access* v, Expression& f) {
+ExpressionValue steps(const Expr& e, const std::function<bool(const Expr&)>& isV, Expression& f) {
+  if (isV(e)) return ExpressionValue::element();
   if (const auto* number = std::get_if<Number>(&e.what)) return ExpressionValue::constant(number->value);
-  if (const auto* access = std::get_if<Access>(&e.what))
-    return v != nullptr && *access == *v ? ExpressionValue::element() : ExpressionValue::d();
+  if (std::holds_alternative<Access>(e.what)) return ExpressionValue::d();
   std::vector<ExpressionValue> operands;
-  for (const Expr& part : e.of) operands.push_back(steps(part, v, f));
+  for (const Expr& part : e.of) operands.push_back(steps(part, isV, f));
   return std::get<Apply>(e.what).operation->make(f, operands.data());
 }
-// The last step is what an expression gives: a value that is none becomes one.
-Expression expressionOf(const Expr& e, const Access* v) {
-  Expression f;
-  const ExpressionValue value = steps(e, v, f);
-  if (value == ExpressionValue::element() && !f.any()) return f;
-  const bool last = value.kind == ExpressionValue::Kind::kStep && value.word + 1 == f.steps.size();
-  if (!last) f.then(ExpressionOp::kOr, value, ExpressionValue::bits(0));
-  return f;
+
+void replace(Expr& e, const Access& old, const Access& made) {
+  if (const auto* access = std::get_if<Access>(&e.what); access != nullptr && *access == old) e.what = made;
+  for (Expr& part : e.of) replace(part, old, made);
 }
 
 Expr call(const char* word, std::vector<Expr> of) { return {Apply{operationNamed(word)}, std::move(of)}; }
@@ -46,7 +41,7 @@ std::size_t operations(const Expr& e) {
   for (const Expr& part : e.of) count += operations(part);
   return count;
 }
-// Of an operation's parts that with the most operations of its own; null if none has any.
+// The part of an operation that has the most operations in it; null if no part has any.
 Expr* largestPart(Expr& e) {
   Expr* largest = nullptr;
   for (Expr& part : e.of) {
@@ -55,7 +50,7 @@ Expr* largestPart(Expr& e) {
   return largest;
 }
 
-// Of the largest extent; -1 if there is none.
+// The index of the largest extent; -1 if there are no indices.
 int largest(const std::vector<int>& indices, const std::function<std::int64_t(int)>& size) {
   int best = -1;
   for (const int i : indices) {
@@ -66,10 +61,19 @@ int largest(const std::vector<int>& indices, const std::function<std::int64_t(in
 
 }  // namespace
 
-std::vector<Access> elementsOf(const Expr& value) {
+std::vector<Access> elementsOf(const Expr& value, const Expr* except) {
   std::vector<Access> all;
-  collect(value, all);
+  collect(value, except, all);
   return all;
+}
+
+Expression expressionOf(const Expr& value, const std::function<bool(const Expr&)>& isV) {
+  Expression f;
+  const ExpressionValue made = steps(value, isV, f);
+  if (made == ExpressionValue::element() && !f.any()) return f;
+  const bool last = made.kind == ExpressionValue::Kind::kStep && made.word + 1 == f.steps.size();
+  if (!last) f.then(ExpressionOp::kOr, made, ExpressionValue::bits(0));
+  return f;
 }
 
 void Statements::fail(const std::string& what, ErrorCode code) {
@@ -102,7 +106,7 @@ std::vector<int> Statements::indicesOf(const Expr& value) const {
   return all;
 }
 
-// Of several, which dimensions of one element make, that with the most numbers.
+// Dimensions of extent 1 can make several indices contiguous: the one with the most numbers is taken.
 int Statements::contiguousIndex(const Access& access) const {
   const Place place = nest_.placeOf(access);
   std::vector<int> all = indicesOf(access);
@@ -198,36 +202,16 @@ void Statements::elementwise(const Access& target, Expr value) {
   const Place to = nest_.placeOf(target);
   const std::vector<int> indices = indicesOf(target);
   const int vector = contiguousIndex(target);
-  std::vector<Access> elements = elementsOf(value);
+  const std::vector<Access> elements = elementsOf(value);
   // What does not change along the vector is computed once.
   if (!elements.empty() && vector >= 0 &&
       std::all_of(elements.begin(), elements.end(), [&](const Access& e) { return !contains(indicesOf(e), vector); }) &&
       (indices.size() > 1 || elements.size() > 1))
     return copy(target, stored(std::move(value), -1));
-  const auto usable = [&](const Place& place) {
-    return vector < 0 || place.contiguous(vector) || (place.sameAlong(vector) && place.element == Element::kF32);
-  };
-  const std::function<void(Expr&, const Access&, const Access&)> replace = [&](Expr& e, const Access& old,
-                                                                               const Access& made) {
-    if (const auto* access = std::get_if<Access>(&e.what); access != nullptr && *access == old) e.what = made;
-    for (Expr& part : e.of) replace(part, old, made);
-  };
-  for (Access& element : elements) {
-    if (usable(nest_.placeOf(element))) continue;
-    const Access made = stored({element, {}}, vector);
-    replace(value, element, made);
-    element = made;
-  }
-  // v has a value of its own in each lane.
-  const auto inLanes = [&](const Access& e) { return vector < 0 || nest_.placeOf(e).contiguous(vector); };
-  const auto v = std::find_if(elements.begin(), elements.end(), inLanes);
-  const auto d = std::find_if(elements.begin(), elements.end(),
-                              [&](const Access& e) { return v == elements.end() || !(e == *v); });
-  const Access* const source = v == elements.end() ? nullptr : &*v;
-  const Access* const beside = d == elements.end() ? nullptr : &*d;
-  Place from, other;
+  storeUnlessAlong(value, vector);
+  const Operands operands = operandsOf(value, vector);
   // A part in memory of its own where registers do not hold all values on the way.
-  if (const Expression f = expressionOf(value, source); f.any() && !fits(f, Combine::kNone)) {
+  if (operands.f.any() && !fits(operands.f, Combine::kNone)) {
     Expr* const part = largestPart(value);
     if (part == nullptr)
       return fail("an operation that takes more vector registers than there are", ErrorCode::kLimitExceeded);
@@ -235,10 +219,40 @@ void Statements::elementwise(const Access& target, Expr value) {
     *part = {made, {}};
     return elementwise(target, std::move(value));
   }
-  if (source != nullptr) from = nest_.placeOf(*source);
-  if (beside != nullptr) other = nest_.placeOf(*beside);
-  map(to, indices, expressionOf(value, source), source == nullptr ? nullptr : &from,
-      beside == nullptr ? nullptr : &other, vector);
+  map(to, indices, operands, vector);
+}
+
+void Statements::storeUnlessAlong(Expr& value, int vector) {
+  if (vector < 0) return;
+  for (const Access& element : elementsOf(value)) {
+    const Place place = nest_.placeOf(element);
+    if (place.contiguous(vector) || (place.sameAlong(vector) && place.element == Element::kF32)) continue;
+    replace(value, element, stored({element, {}}, vector));
+  }
+  // Of two, one is v. Where neither has values of its own along the vector, that is one whose stride there is 0.
+  const std::vector<Access> elements = elementsOf(value);
+  const auto along = [&](const Access& e) { return nest_.placeOf(e).contiguous(vector); };
+  if (elements.size() < 2 || std::any_of(elements.begin(), elements.end(), along)) return;
+  const auto named =
+      std::find_if(elements.begin(), elements.end(), [&](const Access& e) { return contains(indicesOf(e), vector); });
+  if (named != elements.end()) replace(value, *named, stored({*named, {}}, vector));
+}
+
+Statements::Operands Statements::operandsOf(const Expr& value, int vector) const {
+  const std::vector<Access> elements = elementsOf(value);
+  // v has a value of its own in each lane.
+  const auto v = std::find_if(elements.begin(), elements.end(),
+                              [&](const Access& e) { return vector < 0 || nest_.placeOf(e).contiguous(vector); });
+  const auto d = std::find_if(elements.begin(), elements.end(),
+                              [&](const Access& e) { return v == elements.end() || !(e == *v); });
+  Operands operands;
+  if (v != elements.end()) operands.v = nest_.placeOf(*v);
+  if (d != elements.end()) operands.d = nest_.placeOf(*d);
+  operands.f = expressionOf(value, [&](const Expr& e) {
+    const auto* access = std::get_if<Access>(&e.what);
+    return v != elements.end() && access != nullptr && *access == *v;
+  });
+  return operands;
 }
 
 void Statements::copy(const Access& target, const Access& source) {
@@ -273,40 +287,39 @@ void Statements::copy(const Access& target, const Access& source) {
                         return Made{m, {}, static_cast<double>(m.rows * (m.cols / lanes_ + 1))};
                       });
   }
-  // One value along the vector, or no vectors.
+  // One value along the vector; of 16 bits it is converted before. What has strides of 0 along it, too, goes element by element.
   if (vector >= 0 && from.sameAlong(vector)) {
-    if (from.element != Element::kF32) return copy(target, stored(call("mul", {{source, {}}, {Number{1}, {}}}), -1));
-    return map(to, indices, expressionOf({source, {}}, nullptr), nullptr, &from, vector);
+    if (from.element == Element::kF32) return map(to, indices, operandsOf({source, {}}, vector), vector);
+    if (!contains(indicesOf(source), vector)) return copy(target, stored({source, {}}, -1));
   }
-  map(to, indices, {}, &from, nullptr, -1);
+  map(to, indices, {from, {}, {}}, -1);
 }
 
-void Statements::map(const Place& to, const std::vector<int>& indices, const Expression& f, const Place* v,
-                     const Place* d, int vector) {
+void Statements::map(const Place& to, const std::vector<int>& indices, const Operands& operands, int vector,
+                     const std::vector<int>& over) {
   std::vector<int> around;
   std::copy_if(indices.begin(), indices.end(), std::back_inserter(around), [&](int i) { return i != vector; });
   const int rows = largest(around, [&](int i) { return nest_.index(i).seen(); });
   around.erase(std::remove(around.begin(), around.end(), rows), around.end());
-  NewCall call{nest_.tensor(to.tensor).name + ".map", {}, {}, to, {}, {}, around};
-  if (v != nullptr) call.a = *v;
-  if (d != nullptr) call.d = *d;
+  around.insert(around.end(), over.begin(), over.end());
+  NewCall call{nest_.tensor(to.tensor).name + ".map", operands.v, {}, to, operands.d, {}, around};
   for (const int i : {rows, vector}) {
     if (i >= 0) call.within.push_back(i);
   }
   nest_.call(call, [&](const Sizes& sizes) {
     Map m{.lanes = lanes_, .rows = rows < 0 ? 1 : sizes(rows), .cols = vector < 0 ? 1 : sizes(vector)};
     m.dstPitch = rows < 0 ? m.cols * elementBytes(to.element) : to.apartAt(rows);
-    m.zeros = v == nullptr;
+    m.zeros = !operands.v;
     m.to = to.element;
-    m.f = f;
-    if (v != nullptr) m.from = v->element, m.srcPitch = v->apartAt(rows);
-    if (d != nullptr) {
-      m.d = d->element;
-      m.dRow = d->apartAt(rows);
-      m.dColumn = vector < 0 ? elementBytes(d->element) : d->apartAt(vector);
+    m.f = operands.f;
+    if (operands.v) m.from = operands.v->element, m.srcPitch = operands.v->apartAt(rows);
+    if (operands.d) {
+      m.d = operands.d->element;
+      m.dRow = operands.d->apartAt(rows);
+      m.dColumn = vector < 0 ? elementBytes(m.d) : operands.d->apartAt(vector);
     }
     m.label = "map";
-    const auto work = static_cast<double>(1 + f.steps.size());
+    const auto work = static_cast<double>(1 + m.f.steps.size());
     return Made{m, {}, static_cast<double>(m.rows * ((m.cols + lanes_ - 1) / lanes_)) * work};
   });
 }
@@ -356,22 +369,9 @@ void Statements::reduce(const Access& target, const Expr& reduction) {
 
 void Statements::acrossLanes(const Access& target, const Expr& given, Combine how, int over) {
   Expr inner = given;
-  std::vector<Access> elements = elementsOf(inner);
-  for (Access& element : elements) {
-    const Place place = nest_.placeOf(element);
-    if (place.contiguous(over) || (place.sameAlong(over) && place.element == Element::kF32)) continue;
-    const Access made = stored({element, {}}, over);
-    const std::function<void(Expr&)> replace = [&](Expr& e) {
-      if (const auto* access = std::get_if<Access>(&e.what); access != nullptr && *access == element) e.what = made;
-      for (Expr& part : e.of) replace(part);
-    };
-    replace(inner);
-    element = made;
-  }
-  const auto v = std::find_if(elements.begin(), elements.end(),
-                              [&](const Access& e) { return nest_.placeOf(e).contiguous(over); });
-  const auto d = std::find_if(elements.begin(), elements.end(), [&](const Access& e) { return !(e == *v); });
-  const Place to = nest_.placeOf(target), from = nest_.placeOf(*v);
+  storeUnlessAlong(inner, over);
+  const Operands operands = operandsOf(inner, over);
+  const Place to = nest_.placeOf(target);
   const std::vector<int> indices = indicesOf(target);
   const int rows = contiguousIndex(target);
   const bool direct = to.element == Element::kF32 && (rows >= 0 || indices.empty());
@@ -381,7 +381,7 @@ void Statements::acrossLanes(const Access& target, const Expr& given, Combine ho
   }
   std::vector<int> around;
   std::copy_if(indices.begin(), indices.end(), std::back_inserter(around), [&](int i) { return i != rows; });
-  if (!fits(expressionOf(inner, &*v), how)) {
+  if (!fits(operands.f, how)) {
     const Access values = stored(std::move(inner), over);
     return reduce(target, {Reduction{how, {over}}, {{values, {}}}});
   }
@@ -389,23 +389,22 @@ void Statements::acrossLanes(const Access& target, const Expr& given, Combine ho
   std::vector<int> order = around;
   if (rows >= 0) order.push_back(rows);
   const Place partial = nest_.placeOf(nest_.addVectors(nest_.tensor(target.tensor).name, order, lanes_));
-  std::optional<Place> other;
-  if (d != elements.end()) other = nest_.placeOf(*d);
   std::vector<int> within{over};
   if (rows >= 0) within.push_back(rows);
-  const Expression f = expressionOf(inner, &*v);
-  nest_.call({nameOf(target, toString(how)), from, {}, partial, other, within, around}, [&](const Sizes& sizes) {
-    Map m{.lanes = lanes_, .rows = rows < 0 ? 1 : sizes(rows), .cols = sizes(over)};
-    m.srcPitch = from.apartAt(rows);
-    m.dstPitch = std::int64_t{4} * lanes_;
-    m.from = from.element;
-    m.f = f;
-    m.combine = how;
-    if (other) m.d = other->element, m.dRow = other->apartAt(rows), m.dColumn = other->apartAt(over);
-    m.label = toString(how);
-    const auto work = static_cast<double>(1 + f.steps.size());
-    return Made{m, {}, static_cast<double>(m.rows * ((m.cols + lanes_ - 1) / lanes_)) * work};
-  });
+  nest_.call({nameOf(target, toString(how)), operands.v, {}, partial, operands.d, within, around},
+             [&](const Sizes& sizes) {
+               Map m{.lanes = lanes_, .rows = rows < 0 ? 1 : sizes(rows), .cols = sizes(over)};
+               m.srcPitch = operands.v->apartAt(rows);
+               m.dstPitch = std::int64_t{4} * lanes_;
+               m.from = operands.v->element;
+               m.f = operands.f;
+               m.combine = how;
+               if (const auto& d = operands.d)
+                 m.d = d->element, m.dRow = d->apartAt(rows), m.dColumn = d->apartAt(over);
+               m.label = toString(how);
+               const auto work = static_cast<double>(1 + m.f.steps.size());
+               return Made{m, {}, static_cast<double>(m.rows * ((m.cols + lanes_ - 1) / lanes_)) * work};
+             });
   nest_.call(
       {nameOf(target, "lanes"), partial, {}, to, {}, rows < 0 ? std::vector<int>{} : std::vector<int>{rows}, around},
       [&](const Sizes& sizes) {
@@ -421,38 +420,14 @@ void Statements::oneByOne(const Access& target, const Expr& inner, Combine how, 
   if (to.element != Element::kF32)
     return copy(target, stored({Reduction{how, over}, {inner}}, contiguousIndex(target)));
   const int vector = contiguousIndex(target);
-  Access source;
-  if (const auto* access = std::get_if<Access>(&inner.what);
-      access != nullptr && vector >= 0 && nest_.placeOf(*access).contiguous(vector))
-    source = *access;
-  else
-    source = stored(inner, vector);
-  const Place from = nest_.placeOf(source);
-  if (vector < 0 || !from.contiguous(vector))
-    return fail("a " + std::string(toString(how)) + " of elements that are contiguous along no index of the target");
+  const auto* access = std::get_if<Access>(&inner.what);
+  const Place from =
+      nest_.placeOf(access != nullptr && nest_.placeOf(*access).contiguous(vector) ? *access : stored(inner, vector));
   elementwise(target, {Number{identityOf(how)}, {}});
-  const std::vector<int> indices = indicesOf(target);
-  std::vector<int> around;
-  std::copy_if(indices.begin(), indices.end(), std::back_inserter(around), [&](int i) { return i != vector; });
-  const int rows = largest(around, [&](int i) { return nest_.index(i).seen(); });
-  around.erase(std::remove(around.begin(), around.end(), rows), around.end());
-  around.insert(around.end(), over.begin(), over.end());
   Expression f;
   f.then(how == Combine::kMin ? ExpressionOp::kMin : ExpressionOp::kMax, ExpressionValue::element(),
          ExpressionValue::d());
-  std::vector<int> within{vector};
-  if (rows >= 0) within.push_back(rows);
-  nest_.call({nameOf(target, toString(how)), from, {}, to, to, within, around}, [&](const Sizes& sizes) {
-    Map m{.lanes = lanes_, .rows = rows < 0 ? 1 : sizes(rows), .cols = sizes(vector)};
-    m.srcPitch = from.apartAt(rows);
-    m.dstPitch = rows < 0 ? m.cols * 4 : to.apartAt(rows);
-    m.from = from.element;
-    m.f = f;
-    m.dRow = to.apartAt(rows);
-    m.dColumn = 4;
-    m.label = toString(how);
-    return Made{m, {}, static_cast<double>(m.rows * ((m.cols + lanes_ - 1) / lanes_)) * 2};
-  });
+  map(to, indicesOf(target), {from, to, f}, vector, over);
 }
 
 }  // namespace cubejit::lang

@@ -28,8 +28,18 @@ class Statements {
   void elementwise(const Access& target, Expr value);
   /// One element alone, as it is.
   void copy(const Access& target, const Access& source);
-  void map(const Place& target, const std::vector<int>& indices, const Expression& f, const Place* v, const Place* d,
-           int vector);
+  /// What a Map makes of at most two elements.
+  struct Operands {
+    std::optional<Place> v, d;
+    Expression f;
+  };
+  /// Of an expression whose elements storeUnlessAlong() has seen.
+  Operands operandsOf(const Expr& value, int vector) const;
+  /// Stores elements that are neither contiguous along `vector`, if there is one, nor an f32 that is the same all along it, so that they are.
+  void storeUnlessAlong(Expr& value, int vector);
+  /// For all numbers of the target's indices, and of `over` around them.
+  void map(const Place& to, const std::vector<int>& indices, const Operands& operands, int vector,
+           const std::vector<int>& over = {});
   void reduce(const Access& target, const Expr& reduction);
   void acrossLanes(const Access& target, const Expr& inner, Combine how, int over);
   /// Precondition: an element of `inner` is contiguous along the target's contiguous index.
@@ -61,7 +71,9 @@ class Statements {
   int line_ = 0;
 };
 
-/// The different elements that an expression reads, in the order of their appearance.
-std::vector<Access> elementsOf(const Expr& value);
+/// The different elements that an expression reads, in the order of their appearance; without those of `except`, a part of it.
+std::vector<Access> elementsOf(const Expr& value, const Expr* except = nullptr);
+/// An expression as steps: the parts that `isV` names are v, all other elements d. Its value is what the last step gives, or v alone.
+Expression expressionOf(const Expr& value, const std::function<bool(const Expr&)>& isV);
 
 }  // namespace cubejit::lang

@@ -29,7 +29,7 @@ class TextReader {
   /// Columns before the line's first token.
   std::size_t indent() const { return indent_; }
   std::string restOfLine();
-  /// Of the next token, or where there is none of what was read last; the text's first line is 1.
+  /// The number of the line that the next token is in, or, if there is none, of what was read last. The first line is 1.
   int line();
 
   // -- tokens: take() says whether it was there, expect() fails without it

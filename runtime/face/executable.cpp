@@ -20,6 +20,7 @@
 #include "runtime/chip/chip_transforms.h"
 #include "runtime/diagnose/report.h"
 #include "runtime/diagnose/verbose.h"
+#include "runtime/host/overlap.h"
 #include "runtime/host/threads.h"
 #include "runtime/pipeline/compile.h"
 #include "runtime/pipeline/memory_bytes.h"
@@ -37,12 +38,6 @@ struct NamedRange {
   std::int64_t bytes, alignment;
   bool written;
 };
-
-bool overlap(const NamedRange& a, const NamedRange& b) {
-  const auto a0 = reinterpret_cast<std::uintptr_t>(a.begin), b0 = reinterpret_cast<std::uintptr_t>(b.begin);
-  return a.bytes > 0 && b.bytes > 0 && a0 < b0 + static_cast<std::uintptr_t>(b.bytes) &&
-         b0 < a0 + static_cast<std::uintptr_t>(a.bytes);
-}
 
 // What a run reads and writes: at most every tensor, and the workspace. A small layer takes as long as a few allocations would.
 struct Ranges {
@@ -111,7 +106,8 @@ std::string brokenRules(const Executable::State& state, const Tensors& tensors, 
   }
   for (const NamedRange& r : ranges) {
     for (const NamedRange* other = &r + 1; other != ranges.end(); ++other) {
-      if ((r.written || other->written) && r.begin != nullptr && other->begin != nullptr && overlap(r, *other))
+      if ((r.written || other->written) && r.begin != nullptr && other->begin != nullptr &&
+          overlap(r.begin, r.bytes, other->begin, other->bytes))
         rule(std::string(r.name) + " and " + other->name + " overlap; results and workspace need memory of their own");
     }
   }

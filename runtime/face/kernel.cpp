@@ -15,6 +15,7 @@
 #include "cubejit/cubejit.hpp"
 #include "runtime/exec/launch.h"
 #include "runtime/host/aligned_memory.h"
+#include "runtime/host/overlap.h"
 #include "runtime/host/threads.h"
 #include "runtime/loader/load_programs.h"
 #include "runtime/text/printable.h"
@@ -24,20 +25,12 @@ namespace cubejit {
 namespace {
 
 KernelTensor faceOf(const lang::Tensor& t) {
-  KernelTensor face{t.name, t.use == Buffer::Use::kOutput, static_cast<DType>(t.element), {}, {}, 0};
-  std::int64_t last = 0;
+  KernelTensor face{t.name, t.use == Buffer::Use::kOutput, static_cast<DType>(t.element), {}, {}, t.bytes()};
   for (const lang::Tensor::Dimension& d : t.dimensions) {
     face.extents.push_back(d.extent);
     face.strides.push_back(d.stride);
-    last += (d.extent - 1) * d.stride;
   }
-  face.bytes = (last + 1) * elementBytes(t.element);
   return face;
-}
-
-bool overlap(const void* x, std::int64_t xBytes, const void* y, std::int64_t yBytes) {
-  const auto a = reinterpret_cast<std::uintptr_t>(x), b = reinterpret_cast<std::uintptr_t>(y);
-  return a < b + static_cast<std::uintptr_t>(yBytes) && b < a + static_cast<std::uintptr_t>(xBytes);
 }
 
 }  // namespace
@@ -124,7 +117,7 @@ Status TiledKernel::run(const std::vector<void*>& buffers, void* workspace, int 
   return withoutThrowing(Stage::kRun, [&]() -> Status {
     const State& s = *state_;
     CUBEJIT_RETURN_IF_ERROR(s.check(buffers));
-    if (threads < 0) return invalidInput("a run on " + std::to_string(threads) + " threads", Stage::kRun);
+    if (threads < 0) return invalidInput(brokenThreads(threads), Stage::kRun);
     const int slots = s.threadsFor(threads);
     const std::size_t bytes = workspaceBytes(slots);
     AlignedMemory own;

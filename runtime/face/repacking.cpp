@@ -9,6 +9,7 @@
 #include "algorithms/transforms/convert.h"
 #include "cubejit/index_map.h"
 #include "runtime/host/aligned_memory.h"
+#include "runtime/host/overlap.h"
 #include "runtime/host/threads.h"
 #include "runtime/loader/load_programs.h"
 #include "runtime/pipeline/compile.h"
@@ -54,8 +55,7 @@ Status Repacking::run(const void* source, void* target, int threads) const {
     };
     judge("source", source, s.sourceBytes, s.sourceAlignment);
     judge("target", target, s.targetBytes, s.targetAlignment);
-    const auto a = reinterpret_cast<std::uintptr_t>(source), b = reinterpret_cast<std::uintptr_t>(target);
-    if (s.sourceBytes > 0 && s.targetBytes > 0 && a < b + s.targetBytes && b < a + s.sourceBytes)
+    if (overlap(source, static_cast<std::int64_t>(s.sourceBytes), target, static_cast<std::int64_t>(s.targetBytes)))
       rule("source and target overlap; a conversion needs memory of its own");
     if (!broken.empty()) return invalidInput(broken, Stage::kRun);
     const bool streams = s.streaming.part != nullptr && reinterpret_cast<std::uintptr_t>(target) % kVectorBytes == 0;

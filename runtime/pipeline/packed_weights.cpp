@@ -9,6 +9,7 @@
 #include <string>
 
 #include "cubejit/index_map.h"
+#include "runtime/host/overlap.h"
 #include "runtime/host/threads.h"
 #include "runtime/pipeline/compile.h"
 #include "runtime/pipeline/problem_key.h"
@@ -94,18 +95,17 @@ Status Executable::packWeights(const void* w, void* packed, std::size_t bytes, i
     const auto rule = [&](const std::string& text) { broken += (broken.empty() ? "" : "\n") + text; };
     const std::int64_t weightBytes = formatBytes(state_->problem, TensorId::kW);
     const std::int64_t alignment = byteSize(formatOf(state_->problem, TensorId::kW).dtype);
-    const auto from = reinterpret_cast<std::uintptr_t>(w), into = reinterpret_cast<std::uintptr_t>(packed);
     if (threads < 0) rule(brokenThreads(threads));
     if (w == nullptr)
       rule("w is null but " + std::to_string(weightBytes) + " bytes are needed");
-    else if (from % static_cast<std::uintptr_t>(alignment) != 0)
+    else if (reinterpret_cast<std::uintptr_t>(w) % static_cast<std::uintptr_t>(alignment) != 0)
       rule("w is not aligned to " + std::to_string(alignment) + " bytes");
     if (packed == nullptr) rule("packed is null but " + std::to_string(needed) + " bytes are needed");
     if (!isAligned(packed)) rule("packed is not aligned to 64 bytes");
     if (bytes < needed)
       rule("packed has " + std::to_string(bytes) + " bytes, " + std::to_string(needed) +
            " are needed; ask packedWeightsBytes()");
-    if (broken.empty() && from < into + needed && into < from + static_cast<std::uintptr_t>(weightBytes))
+    if (broken.empty() && overlap(w, weightBytes, packed, static_cast<std::int64_t>(needed)))
       rule("w and packed overlap; packed weights need memory of their own");
     if (!broken.empty()) return invalidInput(broken, Stage::kRun);
     auto* const header = static_cast<char*>(packed);

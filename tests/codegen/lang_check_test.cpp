@@ -6,14 +6,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "codegen/lang/lower.h"
 #include "codegen/lang/parse.h"
+#include "tests/support/kernel_operands.h"
 
 namespace cubejit {
 namespace {
@@ -173,12 +172,9 @@ std::vector<std::pair<std::size_t, std::size_t>> placesIn(const std::string& lin
 TEST(KernelMistakes, MutantsOfKernelsAreNamed) {
   int mutants = 0, named = 0;
   std::string survivors;
-  for (const auto& file : std::filesystem::directory_iterator(std::string(CUBEJIT_SOURCE_DIR) + "/kernels")) {
-    if (file.path().extension() != ".tile") continue;
-    std::stringstream text;
-    text << std::ifstream(file.path()).rdbuf();
-    const std::vector<std::string> lines = linesOf(text.str());
-    ASSERT_EQ(errorOf(text.str(), {}), "") << file.path() << ": a false alarm";
+  for (const KernelFile& file : kernelFiles()) {
+    const std::vector<std::string> lines = linesOf(file.text);
+    ASSERT_EQ(errorOf(file.text, {}), "") << file.name << ": a false alarm";
     const auto mutant = [&](std::size_t n, const std::string& changed) {
       std::vector<std::string> wrong = lines;
       wrong[n] = changed;
@@ -188,7 +184,7 @@ TEST(KernelMistakes, MutantsOfKernelsAreNamed) {
           told.find(": line ") != std::string::npos)
         ++named;
       else
-        survivors += file.path().filename().string() + ": " + changed + "\n" + told + "\n";
+        survivors += file.name + ": " + changed + "\n" + told + "\n";
     };
     for (std::size_t n = 2; n < lines.size(); ++n) {
       const std::string& line = lines[n];

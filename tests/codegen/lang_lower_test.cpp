@@ -7,10 +7,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
+#include <map>
 #include <random>
-#include <sstream>
+#include <string>
+#include <vector>
 
 #include "codegen/lang/parse.h"
 #include "codegen/tile/interpret_program.h"
@@ -50,26 +50,20 @@ std::string withHead(const std::string& lines) { return "cubejit kernel 1\nkerne
 
 TEST(KernelLanguage, KernelsComputeWhatTheySay) {
   std::mt19937 random(5);
-  int kernels = 0;
-  for (const auto& file : std::filesystem::directory_iterator(std::string(CUBEJIT_SOURCE_DIR) + "/kernels")) {
-    if (file.path().extension() != ".tile") continue;
-    ++kernels;
-    std::stringstream text;
-    text << std::ifstream(file.path()).rdbuf();
-    const auto first = lang::parse(text.str(), {});
-    ASSERT_TRUE(first.ok()) << file.path() << ": " << first.error().message;
+  const std::vector<KernelFile> files = kernelFiles();
+  EXPECT_GE(files.size(), 10U);
+  for (const KernelFile& file : files) {
+    const auto first = lang::parse(file.text, {});
+    ASSERT_TRUE(first.ok()) << file.name << ": " << first.error().message;
     for (int n = 0; n < 6 && !testing::Test::HasFailure(); ++n) {
       std::map<std::string, std::int64_t> settings;
-      std::string told = file.path().filename().string();
-      for (const lang::Parameter& p : first->parameters) {
-        settings[p.name] = n == 0 ? p.value : anotherValue(p, random);
-        told += " " + p.name + "=" + std::to_string(settings[p.name]);
-      }
+      if (n > 0) settings = otherSettings(*first, random);
+      std::string told = file.name;
+      for (const auto& [name, value] : settings) told += " " + name + "=" + std::to_string(value);
       SCOPED_TRACE(told);
-      computesWhatItSays(text.str(), settings, static_cast<unsigned>(n), kFar, n == 0);
+      computesWhatItSays(file.text, settings, static_cast<unsigned>(n), kFar, n == 0);
     }
   }
-  EXPECT_GE(kernels, 10);
 }
 
 // Sums cancel here, so that errors are larger parts of what is left.
@@ -90,6 +84,17 @@ TEST(KernelLanguage, EveryFormOfStatement) {
       "input X f32 [9]\noutput Y f32 [9]\nindex i in 9\nY[i] = X[8 - i]\n",
       "input X f32 [4, 1] strides [1, 0]\noutput Y f32 [4, 17]\nindex i in 4\nindex j in 17\nY[i, j] = X[i, 0]\n",
       "input X f32 [5, 17]\noutput Y f32 [5, 17] strides [40, 2]\nindex i in 5\nindex j in 17\nY[i, j] = X[i, j] + 1\n",
+      // Strides of 0, along the vector and beside it.
+      "input X f16 [5] strides [0]\noutput Y f32 [5]\nindex i in 5\nY[i] = X[i]\n",
+      "input X f16 [5, 17] strides [1, 0]\ninput Z bf16 [5, 17] strides [0, 0]\noutput Y f32 [5, 17]\nindex i in "
+      "5\nindex j in 17\n"
+      "Y[i, j] = X[i, j] * Z[i, j] + sum[j](X[i, j])\n",
+      "input A f16 [5, 9] strides [0, 1]\ninput B bf16 [9, 17] strides [0, 0]\noutput C f32 [5, 17]\nindex i in "
+      "5\nindex j in 17\nindex k in 9\n"
+      "C[i, j] = sum[k](A[i, k] * B[k, j])\n",
+      "input X f32 [5] strides [0]\ninput Z f32 [5, 17] strides [20, 0]\noutput Y f32 [5, 17]\nindex i in 5\nindex j "
+      "in 17\n"
+      "Y[i, j] = X[i] / (abs(Z[i, j]) + 1)\n",
       // Types.
       "input X bf16 [5, 17]\ninput Z f16 [17]\noutput Y f32 [5, 17]\nindex i in 5\nindex j in 17\nY[i, j] = X[i, j] * "
       "Z[j] + exp(X[i, j])\n",

@@ -8,8 +8,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <functional>
+#include <map>
 #include <random>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -18,11 +22,29 @@
 
 namespace cubejit {
 
-/// One of a parameter's values; of a size, which has none, an odd one.
-inline std::int64_t anotherValue(const lang::Parameter& p, std::mt19937& random) {
-  if (!p.values.empty()) return p.values[random() % p.values.size()];
+struct KernelFile {
+  std::string name, text;
+};
+/// Those of kernels/, in the order of their names.
+inline std::vector<KernelFile> kernelFiles() {
+  std::vector<KernelFile> files;
+  for (const auto& file : std::filesystem::directory_iterator(std::string(CUBEJIT_SOURCE_DIR) + "/kernels")) {
+    if (file.path().extension() != ".tile") continue;
+    std::stringstream text;
+    text << std::ifstream(file.path()).rdbuf();
+    files.push_back({file.path().filename().string(), text.str()});
+  }
+  std::sort(files.begin(), files.end(), [](const KernelFile& x, const KernelFile& y) { return x.name < y.name; });
+  return files;
+}
+
+/// One of each parameter's values; of sizes, which have none, odd ones.
+inline std::map<std::string, std::int64_t> otherSettings(const lang::Source& kernel, std::mt19937& random) {
   constexpr std::int64_t kSizes[] = {3, 7, 17, 33, 40};
-  return kSizes[random() % 5];
+  std::map<std::string, std::int64_t> settings;
+  for (const lang::Parameter& p : kernel.parameters)
+    settings[p.name] = p.values.empty() ? kSizes[random() % 5] : p.values[random() % p.values.size()];
+  return settings;
 }
 
 class KernelOperands {

@@ -104,7 +104,7 @@ class RandomKernel {
     for (const std::size_t d : dimensions)
       extents += (extents.empty() ? " [" : ", ") + std::to_string(indices_[d].extent);
     text += extents + "]";
-    if (below(4) == 0) {  // the dimensions in another order, with gaps
+    if (below(4) == 0) {  // the dimensions in another order, with gaps, or all of one on each other
       std::vector<std::size_t> order(dimensions.size());
       for (std::size_t d = 0; d < order.size(); ++d) order[d] = d;
       std::shuffle(order.begin(), order.end(), rng_);
@@ -114,6 +114,7 @@ class RandomKernel {
         strides[d] = stride;
         stride = stride * indices_[dimensions[d]].extent + below(3);
       }
+      if (!output && below(3) == 0) strides[static_cast<std::size_t>(below(static_cast<int>(strides.size())))] = 0;
       std::string told;
       for (const std::int64_t s : strides) told += (told.empty() ? " strides [" : ", ") + std::to_string(s);
       text += told + "]";

@@ -71,7 +71,8 @@ TEST_F(KernelFace, RefusesWithEverythingThatIsWrong) {
   EXPECT_THAT(told(kernel->run({x_.data(), x_.data() + 100})),
               HasSubstr("output Y overlaps X; it needs memory of its own"));
   EXPECT_TRUE(kernel->run({x_.data(), y_.data()}).ok());
-  EXPECT_THAT(told(kernel->run({x_.data(), y_.data()}, nullptr, -1)), HasSubstr("-1 threads"));
+  EXPECT_THAT(told(kernel->run({x_.data(), y_.data()}, nullptr, -1)),
+              HasSubstr("threads = -1 must be at least 0; 0 is as many as the options or the process allow"));
   EXPECT_THAT(told(kernel->run({x_.data(), y_.data()}, reinterpret_cast<char*>(x_.data()) + 4)),
               HasSubstr("multiple of 64"));
 }

@@ -4,10 +4,7 @@
 // those say what the text says?
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
 #include <random>
-#include <sstream>
 
 #include "codegen/lang/lower.h"
 #include "codegen/lang/parse.h"
@@ -52,17 +49,12 @@ class CompiledKernels : public testing::TestWithParam<std::tuple<IsaLevel, Backe
 TEST_P(CompiledKernels, LeaveTheInterpretersBits) {
   if (!hostRuns(std::get<0>(GetParam()))) GTEST_SKIP() << "no such instructions";
   std::mt19937 random(9);
-  for (const auto& file : std::filesystem::directory_iterator(std::string(CUBEJIT_SOURCE_DIR) + "/kernels")) {
-    if (file.path().extension() != ".tile") continue;
-    std::stringstream text;
-    text << std::ifstream(file.path()).rdbuf();
-    const auto first = lang::parse(text.str(), {});
+  for (const KernelFile& file : kernelFiles()) {
+    const auto first = lang::parse(file.text, {});
     ASSERT_TRUE(first.ok()) << first.error().message;
     for (int n = 0; n < 3 && !HasFailure(); ++n) {
-      std::map<std::string, std::int64_t> settings;
-      for (const lang::Parameter& p : first->parameters) settings[p.name] = n == 0 ? p.value : anotherValue(p, random);
-      SCOPED_TRACE(file.path().filename());
-      const auto kernel = lang::parse(text.str(), settings);
+      SCOPED_TRACE(file.name);
+      const auto kernel = n == 0 ? first : lang::parse(file.text, otherSettings(*first, random));
       ASSERT_TRUE(kernel.ok()) << kernel.error().message;
       agree(*kernel, static_cast<unsigned>(n));
     }
