@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Decides how the scripts of this folder call `cubejit bench` and `cubejit verify`: one problem at a time on standard input, JSON lines
-back, and no tuning records, so that every run has the planner's own plans."""
+back, and no tuning records, so that every run has the planner's own plans; and how they call `cubejit kernel --time`."""
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -34,3 +35,13 @@ def bench(options, flags, problem, may_refuse=False):
     lines = records(options.command, ["bench", "--problem", "-", "--threads", str(options.threads), "--min-seconds", str(options.seconds)] +
                     flags, problem, may_refuse)
     return [line for line in lines if "ns_median" in line]
+
+
+def kernel_time(command, file, settings, threads):
+    """What `cubejit kernel --time` says of a kernel with these parameters: {ns_min, ns_median, samples}, or {error}."""
+    pairs = ",".join(f"{name}={value}" for name, value in settings.items())
+    done = subprocess.run([command, "kernel", str(file), "--set", pairs, "--threads", str(threads), "--time"], capture_output=True, text=True)
+    found = re.search(r"([\d.]+) us at least, ([\d.]+) us in the middle of (\d+) runs", done.stdout)
+    if not found:
+        return {"error": (done.stderr.strip() or "no measurement").splitlines()[-1]}
+    return {"ns_min": float(found[1]) * 1e3, "ns_median": float(found[2]) * 1e3, "samples": int(found[3])}

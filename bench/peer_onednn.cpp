@@ -4,44 +4,22 @@
 // layout on standard output. Weights are always in the layout oneDNN likes best and their conversion is not counted, nor
 // is that of activations in layout "any": its numbers are upper bounds.
 // Leaves pinning and interleaving to compare_peers.py.
-#include <time.h>
-
-#include <algorithm>
-#include <chrono>
 #include <iostream>
-#include <random>
-#include <sstream>
 #include <tuple>
 #include <vector>
 
-#include "bench/onednn_version.h"
+#include "bench/onednn_memory.h"
 #include "bench/peer_problem.h"
+#include "bench/peer_program.h"
 
 namespace {
 
 using cubejit::bench::Axes;
+using cubejit::bench::filled;
 using cubejit::bench::PeerProblem;
 using cubejit::bench::primitiveOf;
 using dnnl::memory;
 using Arguments = std::unordered_map<int, memory>;
-
-struct Settings {
-  std::vector<std::string> passes{"dx", "dw", "dw+db"};
-  std::vector<std::string> layouts{"any", "ndhwc", "ncdhw"};
-  memory::data_type type = memory::data_type::f32;
-  double milliseconds = 150;
-};
-
-memory::data_type typeOf(const std::string& name) {
-  return name == "bf16" ? memory::data_type::bf16 : name == "f16" ? memory::data_type::f16 : memory::data_type::f32;
-}
-
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> parts;
-  std::istringstream in(text);
-  for (std::string part; std::getline(in, part, ',');) parts.push_back(part);
-  return parts;
-}
 
 memory::dims spatial(const PeerProblem& p, const Axes& axes, std::int64_t minus = 0) {
   memory::dims dims;
@@ -81,25 +59,6 @@ struct Descriptors {
     padAfter = spatial(p, p.padAfter);
   }
 };
-
-/// Memory of this layout with values that are multiples of 1/8 in [-1, 1]: real, free of denormals; padded lanes zero.
-memory filled(const memory::desc& desc, const dnnl::engine& engine, dnnl::stream& stream) {
-  const memory::dims dims = cubejit::bench::dimsOf(desc);
-  memory::dims strides(dims.size());
-  std::int64_t elements = 1;
-  for (std::size_t i = dims.size(); i-- > 0;) {
-    strides[i] = elements;
-    elements *= dims[i];
-  }
-  memory plain({dims, memory::data_type::f32, strides}, engine);
-  auto* data = static_cast<float*>(plain.get_data_handle());
-  std::minstd_rand random(7);
-  for (std::int64_t i = 0; i < elements; ++i) data[i] = static_cast<float>(static_cast<int>(random() % 17) - 8) / 8.0F;
-  memory result(desc, engine);
-  dnnl::reorder(plain, result).execute(stream, plain, result);
-  stream.wait();
-  return result;
-}
 
 struct Prepared {
   dnnl::primitive primitive;
@@ -144,39 +103,6 @@ Prepared prepare(const PeerProblem& p, const std::string& pass, const std::strin
   return prepared;
 }
 
-/// Nanoseconds of each run, ascending.
-struct Samples {
-  std::vector<double> wall, cpu;
-};
-
-/// CPU time of all threads of the process.
-double cpuNs() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
-}
-
-/// At least 5 runs and `milliseconds` in all, after two to warm up.
-Samples sample(const Prepared& prepared, dnnl::stream& stream, double milliseconds) {
-  Samples samples;
-  double total = 0;
-  for (int run = -2; run < 5 || (total < milliseconds * 1e6 && run < 500); ++run) {
-    const double busy = cpuNs();
-    const auto begin = std::chrono::steady_clock::now();
-    prepared.primitive.execute(stream, prepared.arguments);
-    stream.wait();
-    const double ns = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count();
-    const double cpu = cpuNs() - busy;
-    if (run < 0) continue;
-    samples.wall.push_back(ns);
-    samples.cpu.push_back(cpu);
-    total += ns;
-  }
-  std::sort(samples.wall.begin(), samples.wall.end());
-  std::sort(samples.cpu.begin(), samples.cpu.end());
-  return samples;
-}
-
 nlohmann::json measure(const PeerProblem& p, const std::string& pass, const std::string& layout, memory::data_type type,
                        double milliseconds, const dnnl::engine& engine, dnnl::stream& stream) {
   const auto* version = dnnl::version();
@@ -185,15 +111,9 @@ nlohmann::json measure(const PeerProblem& p, const std::string& pass, const std:
                  std::to_string(version->patch);
   try {
     const Prepared prepared = prepare(p, pass, layout, type, engine, stream);
-    const auto samples = sample(prepared, stream, milliseconds);
-    const double flops = flopsOf(p), median = samples.wall[samples.wall.size() / 2];
-    line.update({{"implementation", prepared.implementation},
-                 {"ns_median", median},
-                 {"ns_min", samples.wall.front()},
-                 {"cpu_ns_median", samples.cpu[samples.cpu.size() / 2]},
-                 {"samples", samples.wall.size()},
-                 {"flops", flops},
-                 {"gflops", flops / median}});
+    line["implementation"] = prepared.implementation;
+    const auto call = [&] { prepared.primitive.execute(stream, prepared.arguments), stream.wait(); };
+    line.update(cubejit::bench::measured(call, flopsOf(p), milliseconds));
   } catch (const dnnl::error& error) {
     line["error"] = error.what();
   }
@@ -203,21 +123,15 @@ nlohmann::json measure(const PeerProblem& p, const std::string& pass, const std:
 }  // namespace
 
 int main(int argc, char** argv) {
-  Settings settings;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    const std::string option = argv[i];
-    if (option == "--passes" || option == "--gradients") settings.passes = split(argv[i + 1]);
-    if (option == "--layouts") settings.layouts = split(argv[i + 1]);
-    if (option == "--dtype") settings.type = typeOf(argv[i + 1]);
-    if (option == "--milliseconds") settings.milliseconds = std::stod(argv[i + 1]);
-  }
+  const cubejit::bench::PeerSettings settings(argc, argv);
+  const memory::data_type type = cubejit::bench::typeOf(settings.dtype);
   const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   dnnl::stream stream(engine);
   for (std::string text; std::getline(std::cin, text);) {
     const PeerProblem problem = cubejit::bench::parsePeerProblem(text);
     for (const auto& pass : settings.passes) {
       for (const auto& layout : settings.layouts) {
-        std::cout << measure(problem, pass, layout, settings.type, settings.milliseconds, engine, stream) << std::endl;
+        std::cout << measure(problem, pass, layout, type, settings.milliseconds, engine, stream) << std::endl;
       }
     }
   }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Decides what peer programs in Python share: problem lines in and one JSON line per pass and layout out, how often a call is measured, by which
-clocks, and how its work is counted. Leaves the library that computes to peer_torch.py and peer_onnxruntime.py."""
+clocks, and how its work is counted. Leaves the library that computes to peer_torch.py, peer_torch_kernels.py and peer_onnxruntime.py."""
 import argparse
 import json
 import statistics
@@ -9,7 +9,9 @@ import time
 
 
 def flops_of(problem):
-    """2 x multiply-adds whose taps fall inside the tensor."""
+    """What the problem says, or of a convolution 2 x multiply-adds whose taps fall inside the tensor."""
+    if "flops" in problem:
+        return problem["flops"]
     taps = 1
     for axis in range(3):
         inside = 0

@@ -7,6 +7,8 @@
 #include <cctype>
 #include <cstddef>
 #include <cstdlib>
+#include <iterator>
+#include <string_view>
 
 #include "codegen/aot/tables.h"
 #include "codegen/text/text_stream.h"
@@ -35,6 +37,23 @@ const char* cpuTest(IsaLevel level) {
   }
   return "(getauxval(AT_HWCAP) >> 22 & 1) != 0 && (prctl(51) & 0xffff) == 32"; /* HWCAP_SVE; PR_SVE_GET_VL in bytes */
 }
+
+// Words of C and C++, of their usual macros, and of the functions whose parameters tensors are.
+constexpr std::string_view kTaken[] = {
+    "alignas",  "alignof",   "and",      "and_eq",    "asm",       "auto",          "bitand",
+    "bitor",    "bool",      "break",    "case",      "catch",     "char",          "class",
+    "compl",    "concept",   "const",    "consteval", "constexpr", "constinit",     "continue",
+    "co_await", "co_return", "co_yield", "decltype",  "default",   "delete",        "do",
+    "double",   "else",      "enum",     "explicit",  "export",    "extern",        "false",
+    "float",    "for",       "friend",   "goto",      "if",        "inline",        "int",
+    "linux",    "long",      "m",        "mutable",   "namespace", "new",           "noexcept",
+    "not",      "not_eq",    "nullptr",  "operator",  "or",        "or_eq",         "phase",
+    "private",  "protected", "public",   "register",  "requires",  "restrict",      "return",
+    "short",    "signed",    "size_t",   "sizeof",    "static",    "static_assert", "struct",
+    "switch",   "task",      "template", "this",      "thread",    "thread_local",  "throw",
+    "true",     "try",       "typedef",  "typeid",    "typename",  "typeof",        "union",
+    "unix",     "unsigned",  "using",    "virtual",   "void",      "volatile",      "wchar_t",
+    "while",    "workspace", "xor",      "xor_eq",    "NULL"};
 
 std::string include(const char* header) { return std::string("#include <") + header + ">\n"; }
 
@@ -88,12 +107,24 @@ class Header {
     return in_.tensors[callers];
   }
 
+  // A tensor's name, but for what C or the functions below call something else.
+  std::string nameOf(std::size_t buffer) const {
+    std::string name = at(buffer).name;
+    while (isTaken(name, buffer)) name += '_';
+    return name;
+  }
+  bool isTaken(const std::string& name, std::size_t buffer) const {
+    if (std::find(std::begin(kTaken), std::end(kTaken), name) != std::end(kTaken)) return true;
+    if (name == at(buffer).name) return false;
+    return std::any_of(p_.buffers.begin(), p_.buffers.end(), [&](const Buffer& b) { return b.boundName() == name; });
+  }
+
   std::string parameters(bool types) const {
     std::string text;
     for (const std::size_t b : tensors()) {
       text += text.empty() ? "" : ", ";
       if (types) text += std::string(isResult(b) ? "" : "const ") + tensorOf(b).type + "* ";
-      text += at(b).name;
+      text += nameOf(b);
     }
     return text;
   }
@@ -153,7 +184,7 @@ class Header {
        << " words: lists, steps of loops, variants of calls */\n";
     for (std::size_t b = 0; b < p_.buffers.size(); ++b) {
       if (at(b).use == Buffer::Use::kConstant)
-        o_ << "extern const float " << n_ << "_" << p_.buffers[b].name << "[];\n";
+        o_ << "extern const float " << aotConstantSymbol(n_, p_.buffers[b]) << "[];\n";
     }
     o_ << "\n";
   }
@@ -175,9 +206,9 @@ class Header {
     for (std::size_t b = 0; b < p_.buffers.size(); ++b) {
       o_ << "  m.at[" << b << "] = ";
       if (at(b).isCallers())
-        o_ << "(char*)" << at(b).name << ";\n";
+        o_ << "(char*)" << nameOf(b) << ";\n";
       else if (at(b).use == Buffer::Use::kConstant)
-        o_ << "(char*)" << n_ << "_" << p_.buffers[b].name << ";\n";
+        o_ << "(char*)" << aotConstantSymbol(n_, p_.buffers[b]) << ";\n";
       else if (at(b).use == Buffer::Use::kShared)
         o_ << "(char*)workspace + " << workspace_.offset[b] << "; /* " << p_.buffers[b].name << " */\n";
       else

@@ -87,4 +87,8 @@ std::string aotKernelSymbol(const std::string& prefix, std::size_t index) {
   return prefix + (index < 10 ? "_k0" : "_k") + std::to_string(index);
 }
 
+std::string aotConstantSymbol(const std::string& prefix, const Buffer& constant) {
+  return aotPrefix(prefix + "_" + constant.name);
+}
+
 }  // namespace cubejit

@@ -39,4 +39,7 @@ std::string aotPrefix(const std::string& name);
 /// The symbol of kernel `index`.
 std::string aotKernelSymbol(const std::string& prefix, std::size_t index);
 
+/// That of a constant's values.
+std::string aotConstantSymbol(const std::string& prefix, const Buffer& constant);
+
 }  // namespace cubejit

@@ -77,7 +77,7 @@ class Checker {
     }
   }
 
-  // What a task writes no other one reads or writes: both name the same place in the dimension that tells tasks apart.
+  // What a task writes no other one reads or writes: a dimension tells tasks apart.
   void betweenTasks() {
     for (const Touch& write : touched_) {
       if (!write.writes) continue;
@@ -86,7 +86,7 @@ class Checker {
         for (const int q : write.parallel) {
           bool apart = index(q).extent <= index(q).tile;
           for (std::size_t d = 0; d < write.access.at.size() && !apart; ++d)
-            apart = isOwn(write.access.at[d], q) && write.access.at[d] == other.access.at[d];
+            apart = tellsApart(write.access.at[d], other.access.at[d], q);
           if (apart) continue;
           line_ = other.line;
           fail(line_, std::string(other.writes ? "writes " : "reads ") + tensor(write.access.tensor).name +
@@ -197,16 +197,25 @@ class Checker {
     return false;
   }
 
-  // Whether a dimension's place says which number the index has, whatever the others are.
-  bool isOwn(const Subscript& s, int q) const {
-    std::int64_t factor = 0, span = 0;
-    for (const Subscript::Term& term : s.terms) {
-      if (term.index == q)
-        factor = std::abs(term.factor);
-      else
-        span += std::abs(term.factor) * (index(term.index).extent - 1);
-    }
-    return factor > span;
+  // Whether both places are the same for no two different numbers of an index, whatever the others are.
+  bool tellsApart(const Subscript& x, const Subscript& y, int q) const {
+    std::int64_t least = y.constant - x.constant, most = least;  // of what else y has more than x
+    const auto add = [&](const Subscript& s, std::int64_t sign) {
+      for (const Subscript::Term& term : s.terms) {
+        const std::int64_t end = sign * term.factor * (index(term.index).extent - 1);
+        if (term.index == q) continue;
+        least += std::min<std::int64_t>(0, end), most += std::max<std::int64_t>(0, end);
+      }
+    };
+    add(x, -1), add(y, 1);
+    const auto factorOf = [&](const Subscript& s) {
+      for (const Subscript::Term& term : s.terms) {
+        if (term.index == q) return term.factor;
+      }
+      return std::int64_t{0};
+    };
+    const std::int64_t factor = factorOf(x);
+    return factor != 0 && factor == factorOf(y) && std::max(std::abs(least), std::abs(most)) < std::abs(factor);
   }
 
   void races(const Access& a) {
@@ -214,7 +223,7 @@ class Checker {
     if (t.use == Buffer::Use::kPrivate) return;
     for (const int q : loops_) {
       if (index(q).loop != Index::Loop::kParallel) continue;
-      const bool apart = std::any_of(a.at.begin(), a.at.end(), [&](const Subscript& s) { return isOwn(s, q); });
+      const bool apart = std::any_of(a.at.begin(), a.at.end(), [&](const Subscript& s) { return tellsApart(s, s, q); });
       const bool several = index(q).extent > index(q).tile;
       if (!apart && several)
         fail(line_, "tasks of the parallel loop over " + index(q).name + " (line " + std::to_string(index(q).line) +

@@ -4,6 +4,7 @@
 #include "codegen/lang/lower.h"
 
 #include "codegen/lang/check.h"
+#include "codegen/lang/pairs.h"
 #include "codegen/lang/statements.h"
 #include "codegen/tile/verify.h"
 
@@ -12,7 +13,8 @@ namespace {
 
 class Lowering {
  public:
-  Lowering(const Source& kernel, const HostIsa& isa) : nest_(kernel), statements_(nest_, isa) {}
+  Lowering(const Source& kernel, const HostIsa& isa)
+      : nest_(withPairs(kernel, isa), isa.lanes()), statements_(nest_, isa) {}
 
   Result<TileProgram> run(const std::vector<Item>& items) {
     for (const Item& item : items) {

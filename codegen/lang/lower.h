@@ -4,6 +4,7 @@
 // loops, is a phase; parallel loops are its tasks.
 //
 //   sums of products, one factor along the target's vectors:   a Contract that holds a tile of the target in registers
+//   the same of bf16, where the ISA has dot products:          one of pairs (lang/pairs.h), or TileProducts of a matrix unit
 //   sum, min and max along contiguous elements:                a Map that combines rows, and a LaneReduce
 //   other min and max:                                         a Map for each number of the index, which compares with what is there
 //   everything else, element by element:                       Maps of two elements each; copies and transpositions of one alone

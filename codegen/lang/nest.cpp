@@ -15,34 +15,15 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 
+Nest::Nest(Source source, int lanes) : k_(std::move(source)), lanes_(lanes) {
+  program_.name = k_.name;
+  for (Tensor& t : k_.tensors) {
+    if (isValue(t)) layOut(t, lanes_);
+  }
+}
+
 void Nest::fail(std::string message, ErrorCode code) {
   if (!failure_) failure_ = Error{code, Stage::kTile, k_.name + ": " + std::move(message)};
-}
-
-Place Nest::placeOf(const Access& access) const {
-  const Tensor& t = tensor(access.tensor);
-  const std::int64_t bytes = elementBytes(t.element);
-  Place place{access.tensor, t.element, 0, std::vector<std::int64_t>(k_.indices.size()),
-              std::vector<std::int64_t>(k_.indices.size())};
-  for (std::size_t d = 0; d < t.dimensions.size(); ++d) {
-    const Tensor::Dimension& dimension = t.dimensions[d];
-    place.offset += access.at[d].constant * dimension.stride * bytes;
-    for (const Subscript::Term& term : access.at[d].terms) {
-      place.apart[at(term.index)] += term.factor * dimension.stride * bytes;
-      if (dimension.tileOf != term.index) place.start[at(term.index)] += term.factor * dimension.stride * bytes;
-    }
-  }
-  return place;
-}
-
-void Nest::layOut(int tensor, int lanes) {
-  std::vector<Tensor::Dimension>& dimensions = k_.tensors[at(tensor)].dimensions;
-  std::int64_t stride = 1;
-  for (auto d = dimensions.rbegin(); d != dimensions.rend(); ++d) {
-    d->stride = stride;
-    stride *= d->extent;
-    if (d == dimensions.rbegin()) stride = (stride + lanes - 1) / lanes * lanes;
-  }
 }
 
 Access Nest::addDimensions(const std::string& name, const std::vector<int>& indices) {
@@ -59,17 +40,18 @@ Access Nest::addDimensions(const std::string& name, const std::vector<int>& indi
   return access;
 }
 
-Access Nest::addValue(const std::string& name, const std::vector<int>& indices, int lanes) {
+Access Nest::addValue(const std::string& name, const std::vector<int>& indices, Element element) {
   Access access = addDimensions(name, indices);
-  layOut(access.tensor, lanes);
+  k_.tensors.back().element = element;
+  layOut(k_.tensors.back(), lanes_);
   return access;
 }
 
-Access Nest::addVectors(const std::string& name, const std::vector<int>& indices, int lanes) {
+Access Nest::addVectors(const std::string& name, const std::vector<int>& indices) {
   Access access = addDimensions(name, indices);
-  k_.tensors.back().dimensions.push_back({lanes, 0, -1});
+  k_.tensors.back().dimensions.push_back({lanes_, 0, -1});
   access.at.emplace_back();
-  layOut(access.tensor, lanes);
+  layOut(k_.tensors.back(), lanes_);
   return access;
 }
 
@@ -94,11 +76,8 @@ int Nest::bufferOf(int tensor) {
   int& buffer = buffers_[at(tensor)];
   if (buffer >= 0) return buffer;
   const Tensor& t = k_.tensors[at(tensor)];
-  Buffer made{t.name, t.use, 0, {}, false, t.element};
-  made.bytes = t.bytes();
-  if (made.isWorkspace() && !t.dimensions.empty())  // up to where its last row is filled up
-    made.bytes = t.dimensions.front().extent * (t.dimensions.size() == 1 ? 1 : t.dimensions.front().stride) * 4;
-  if (made.isWorkspace()) made.bytes = (made.bytes + 63) / 64 * 64;
+  Buffer made{t.name, t.use, t.bytes(), {}, false, isValue(t) ? Element::kF32 : t.element};
+  if (isValue(t)) made.bytes = (bytesOfValue(t, lanes_) + 63) / 64 * 64;
   for (const auto& [constant, value] : constants_) {
     if (constant == tensor) made.values = {value};
   }
@@ -248,7 +227,7 @@ void Nest::call(const NewCall& wanted, const std::function<Made(const Sizes&)>& 
     if (failure_) break;
     Made made = make(sizes);
     if (call.variants.empty()) cycles = made.cycles;
-    call.variants.push_back({kernelOf(std::move(made.kernel)), listOf(made.list)});
+    call.variants.push_back({kernelOf(std::move(made.kernel)), listOf(made.list), made.accumulate});
   }
   for (const Loop& l : loops_) cycles *= static_cast<double>(phase().axes[at(l.axis)].steps.size());
   for (const Loop& l : around) cycles *= static_cast<double>(phase().axes[at(l.axis)].steps.size());

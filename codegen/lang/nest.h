@@ -12,24 +12,11 @@
 #include <utility>
 #include <vector>
 
+#include "codegen/lang/places.h"
 #include "codegen/lang/source.h"
 #include "cubejit/result.h"
 
 namespace cubejit::lang {
-
-/// Where the elements of an access lie, in bytes.
-struct Place {
-  int tensor = -1;
-  Element element = Element::kF32;
-  std::int64_t offset = 0;
-  std::vector<std::int64_t> apart;  ///< by index: from one of its numbers to the next
-  std::vector<std::int64_t>
-      start;  ///< by index: the same, for the number at which a loop's tile begins; less where the tensor holds a tile alone
-
-  std::int64_t apartAt(int index) const { return index < 0 ? 0 : apart[static_cast<std::size_t>(index)]; }
-  bool contiguous(int index) const { return index >= 0 && apartAt(index) == elementBytes(element); }
-  bool sameAlong(int index) const { return apartAt(index) == 0; }
-};
 
 /// Numbers of each index that a call sees.
 using Sizes = std::function<std::int64_t(int index)>;
@@ -37,7 +24,8 @@ using Sizes = std::function<std::int64_t(int index)>;
 struct Made {
   Kernel kernel;
   std::optional<SegmentList> list{};
-  double cycles = 0;  ///< of a core, about
+  double cycles = 0;        ///< of a core, about
+  bool accumulate = false;  ///< to what is there
 };
 
 struct NewCall {
@@ -49,20 +37,18 @@ struct NewCall {
 
 class Nest {
  public:
-  explicit Nest(Source source) : k_(std::move(source)) { program_.name = k_.name; }
+  /// Values are laid out for vectors of `lanes`.
+  Nest(Source source, int lanes);
 
   const Source& source() const { return k_; }
   const Index& index(int i) const { return k_.indices[static_cast<std::size_t>(i)]; }
   const Tensor& tensor(int t) const { return k_.tensors[static_cast<std::size_t>(t)]; }
-  Place placeOf(const Access& access) const;
+  Place placeOf(const Access& access) const { return lang::placeOf(k_, access); }
 
-  /// A value of f32 for each combination of the indices, the last of which is contiguous and filled up to whole vectors of `lanes`. In a loop it
-  /// is the thread's.
-  Access addValue(const std::string& name, const std::vector<int>& indices, int lanes);
-  /// The same with a vector of `lanes` for each combination.
-  Access addVectors(const std::string& name, const std::vector<int>& indices, int lanes);
-  /// Gives the dimensions of a tensor that `let` names their strides.
-  void layOut(int tensor, int lanes);
+  /// A value for each combination of the indices, the last of which is contiguous and filled up to whole vectors. In a loop it is the thread's.
+  Access addValue(const std::string& name, const std::vector<int>& indices, Element element = Element::kF32);
+  /// The same with a vector for each combination.
+  Access addVectors(const std::string& name, const std::vector<int>& indices);
   /// One word of a constant.
   Place addConstant(float value);
 
@@ -98,6 +84,7 @@ class Nest {
   int listOf(const std::optional<SegmentList>& list);
 
   Source k_;
+  const int lanes_;
   TileProgram program_;
   std::vector<int> buffers_;  ///< by tensor; -1: none yet
   std::vector<std::pair<int, float>> constants_;

@@ -7,9 +7,10 @@
 // declarations stand before loops and statements, one a line:
 //
 //   kernel NAME
-//   parameter NAME [= VALUE]                       an integer, with the value it has without a setting
+//   parameter NAME [= VALUE]                       an integer or a type, with the value it has without a setting
 //   parameter NAME in VALUE ...                    one of these, without a setting the first: what a tuner may try
-//   input NAME TYPE [EXTENT, ...] [strides [N, ...]]     f32, f16 or bf16; extents and strides in elements, dense and the last one fastest by default
+//   require EXTENT <= EXTENT                       or <, ==, >=, >: what parameters must be together
+//   input NAME TYPE [EXTENT, ...] [strides [N, ...]]     f32, f16, bf16 or a parameter that is one; extents and strides in elements, dense and the last one fastest by default
 //   output NAME TYPE [EXTENT, ...] [strides [N, ...]]
 //   index NAME in EXTENT                           all numbers from 0 up, at once
 //   parallel NAME in EXTENT [by TILE]              loops: tiles of an index in any order, on any thread; or one behind another
@@ -30,7 +31,10 @@
 
 namespace cubejit::lang {
 
+/// Values of parameters, as they are written: 64, bf16.
+using Settings = std::map<std::string, std::string>;
+
 /// The kernel of a text, with these parameters' values. Errors (kTile) name line and column, and what was expected there or may be there.
-Result<Source> parse(std::string_view text, const std::map<std::string, std::int64_t>& settings);
+Result<Source> parse(std::string_view text, const Settings& settings);
 
 }  // namespace cubejit::lang

@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "codegen/lang/pairs.h"
 #include "codegen/lang/statements.h"
 #include "codegen/vectorize.h"
 
@@ -33,13 +34,6 @@ bool fits32(std::int64_t bytes) { return std::abs(bytes) <= std::numeric_limits<
 
 }  // namespace
 
-struct Statements::Product {
-  Place vectors, other;
-  bool otherToo = false;  ///< the other factor lies along the vectors, too
-  int vector = -1, rows = -1;
-  std::vector<int> over;
-};
-
 std::string Statements::refusalOf(const Product& p, const Place& to, const Expression& f) {
   const std::optional<Place> d = f.readsD() ? std::optional<Place>(to) : std::nullopt;
   for (const Sizes& sizes : nest_.variants({p.vector, p.rows})) {
@@ -49,12 +43,21 @@ std::string Statements::refusalOf(const Product& p, const Place& to, const Expre
   return "";
 }
 
-bool Statements::contract(const Access& target, const Expr& value) {
-  const Expr* const sum = onlySum(value);
-  const int vector = contiguousIndex(target);
-  if (sum == nullptr || vector < 0) return false;
-  const auto& how = std::get<Reduction>(sum->what);
-  const Expr& inner = sum->of.front();
+std::optional<Statements::Product> Statements::dotProductOf(const Expr& sum, int vector) {
+  const std::optional<DotSum> dot = dotSumOf(nest_.source(), sum, vector, isa_);
+  if (!dot) return std::nullopt;
+  Product p;
+  p.vector = vector;
+  p.vectors = nest_.placeOf(dot->vectors), p.other = nest_.placeOf(dot->other);
+  p.over = std::get<Reduction>(sum.what).over;
+  std::stable_partition(p.over.begin(), p.over.end(), [&](int i) { return i != dot->along; });
+  p.dots = true;
+  if (nest_.tensor(dot->vectors.tensor).pairs < 0) p.pairPitch = p.vectors.apartAt(dot->along);
+  return p;
+}
+
+std::optional<Statements::Product> Statements::productOf(const Expr& sum, int vector, const std::vector<int>& indices) {
+  const Expr& inner = sum.of.front();
   std::vector<Expr> factors{inner};
   if (const auto* op = std::get_if<Apply>(&inner.what); op != nullptr && op->operation == operationNamed("mul"))
     factors = inner.of;
@@ -64,22 +67,18 @@ bool Statements::contract(const Access& target, const Expr& value) {
     return access != nullptr && nest_.placeOf(*access).contiguous(vector);
   };
   const auto lies = std::find_if(factors.begin(), factors.end(), along);
-  if (lies == factors.end()) return false;
+  if (lies == factors.end()) return std::nullopt;
   std::iter_swap(factors.begin(), lies);
   Product p;
   p.vector = vector;
-  p.over = how.over;
+  p.over = std::get<Reduction>(sum.what).over;
   p.vectors = nest_.placeOf(std::get<Access>(factors.front().what));
-  std::vector<int> named = indicesOf(inner);
-  for (const int i : how.over) {
-    if (!contains(named, i)) return false;
-  }
   p.other = nest_.addConstant(1);
   if (factors.size() > 1) {
     const bool element = std::holds_alternative<Access>(factors[1].what);
     const bool reads = !elementsOf(factors[1]).empty();
     const Access other = element ? std::get<Access>(factors[1].what) : reads ? stored(factors[1], vector) : Access{};
-    if (!element && !reads) return false;
+    if (!element && !reads) return std::nullopt;
     p.other = nest_.placeOf(other);
     p.otherToo = p.other.contiguous(vector);
     if (!p.otherToo && (p.other.element != Element::kF32 || !p.other.sameAlong(vector))) {
@@ -87,26 +86,30 @@ bool Statements::contract(const Access& target, const Expr& value) {
       p.otherToo = p.other.contiguous(vector);
     }
   }
-  const std::vector<int> indices = indicesOf(target);
-  const auto size = [&](int i) { return nest_.index(i).seen(); };
   // Rows share vectors where they can.
   const auto shareable = [&](const Place& place) {
     return std::any_of(indices.begin(), indices.end(),
-                       [&](int i) { return i != vector && size(i) > 1 && place.sameAlong(i); });
+                       [&](int i) { return i != vector && nest_.index(i).seen() > 1 && place.sameAlong(i); });
   };
   if (p.otherToo && !shareable(p.vectors) && shareable(p.other)) std::swap(p.vectors, p.other);
-  std::vector<int> around;
+  return p;
+}
+
+void Statements::chooseRows(Product& p, const std::vector<int>& indices) const {
+  const auto size = [&](int i) { return nest_.index(i).seen(); };
   for (const int i : indices) {
-    if (i == vector) continue;
-    around.push_back(i);
+    if (i == p.vector) continue;
     const bool shares = p.vectors.sameAlong(i), shared = p.rows >= 0 && p.vectors.sameAlong(p.rows);
     const bool better = p.rows < 0 || (shares && !shared) || (shares == shared && size(i) > size(p.rows));
     if (better && size(i) > 1) p.rows = i;
   }
-  const Place to = nest_.placeOf(target);
+}
+
+std::string Statements::refusalWithRows(Product& p, const Place& to) {
+  const auto size = [&](int i) { return nest_.index(i).seen(); };
   const auto rows = [&] { return p.rows < 0 ? 1 : size(p.rows); };
   const auto refusal = [&]() -> std::string {
-    if (rows() * ((size(vector) + lanes_ - 1) / lanes_) > isa_.vectorRegs)
+    if (rows() * ((size(p.vector) + lanes_ - 1) / lanes_) > isa_.vectorRegs)
       return "more sums than the " + std::to_string(isa_.vectorRegs) + " vector registers hold";
     return refusalOf(p, to, {});
   };
@@ -115,36 +118,71 @@ bool Statements::contract(const Access& target, const Expr& value) {
     p.rows = -1;  // an index without a loop is gone over from outside
     refused = refusal();
   }
-  if (!refused.empty()) {
-    const Index& along = nest_.index(vector);
-    const std::string fix =
-        along.loop == Index::Loop::kNone
-            ? "Go over " + along.name + " in tiles: 'loop NAME in EXTENT by TILE'"
-            : "Tiles of " + along.name + (p.rows < 0 ? "" : " or " + nest_.index(p.rows).name) + " must be smaller";
-    fail("a sum for each of " + std::to_string(rows()) + " x " + std::to_string(size(vector)) +
-             " elements in vectors of " + std::to_string(lanes_) + " lanes: " + refused + ". " + fix,
-         ErrorCode::kLimitExceeded);
+  if (refused.empty()) return refused;
+  const Index& along = nest_.index(p.vector);
+  const std::string fix =
+      along.loop == Index::Loop::kNone
+          ? "Go over " + along.name + " in tiles: 'loop NAME in EXTENT by TILE'"
+          : "Tiles of " + along.name + (p.rows < 0 ? "" : " or " + nest_.index(p.rows).name) + " must be smaller";
+  return "a sum for each of " + std::to_string(rows()) + " x " + std::to_string(size(p.vector)) +
+         " elements in vectors of " + std::to_string(lanes_) + " lanes: " + refused + ". " + fix;
+}
+
+bool Statements::contract(const Access& target, const Expr& value) {
+  const Expr* const sum = onlySum(value);
+  const int vector = contiguousIndex(target);
+  if (sum == nullptr || vector < 0) return false;
+  const std::vector<int> named = indicesOf(sum->of.front()), indices = indicesOf(target);
+  for (const int i : std::get<Reduction>(sum->what).over) {
+    if (!contains(named, i)) return false;
+  }
+  const Place to = nest_.placeOf(target);
+  std::string refused;
+  std::optional<Product> made = dotProductOf(*sum, vector);
+  if (made) chooseRows(*made, indices);
+  if (made && suitsTiles(*made)) {
+    if (&value != sum || !liesForTiles(*made, to)) return finishLater(target, value);
+    fillUpOther(*made, *sum, true);
+    tileProducts(*made, target);
     return true;
   }
+  if (made) refused = refusalWithRows(*made, to);
+  if (!made || (!refused.empty() && made->pairPitch != 0)) {  // pairs that are not there yet need registers
+    made = productOf(*sum, vector, indices);
+    if (made) chooseRows(*made, indices), refused = refusalWithRows(*made, to);
+  }
+  if (!made) return false;
+  if (!refused.empty()) {
+    fail(refused, ErrorCode::kLimitExceeded);
+    return true;
+  }
+  Product& p = *made;
+  const auto size = [&](int i) { return nest_.index(i).seen(); };
+  std::vector<int> around = indices;
+  around.erase(std::remove(around.begin(), around.end(), vector), around.end());
   around.erase(std::remove(around.begin(), around.end(), p.rows), around.end());
   // What finishes a sum reads one element beside it, a vector of f32 for each of the sums'.
   const std::vector<Access> others = elementsOf(value, sum);
   const auto whole = [&](const Access& access) {
     const Place place = nest_.placeOf(access);
-    const bool filledUp = nest_.tensor(access.tensor).use == Buffer::Use::kPrivate ||
-                          nest_.tensor(access.tensor).use == Buffer::Use::kShared;
+    // A value's rows are filled up to whole vectors: these may be read where each begins at a multiple of their lanes.
+    const Tensor& t = nest_.tensor(access.tensor);
+    const Index& along = nest_.index(vector);
+    bool filledUp =
+        isValue(t) && !t.dimensions.empty() &&
+        (t.dimensions.back().tileOf == vector || along.loop == Index::Loop::kNone || along.tile % lanes_ == 0);
+    for (std::size_t term = 0; filledUp && term < access.at.back().terms.size(); ++term)
+      filledUp = access.at.back().terms[term].index == vector || access.at.back().terms[term].factor % lanes_ == 0;
+    filledUp = filledUp && access.at.back().constant % lanes_ == 0;
     const bool tail = size(vector) % lanes_ != 0 ||
                       (nest_.index(vector).loop != Index::Loop::kNone && nest_.index(vector).extent % lanes_ != 0);
     return place.element == Element::kF32 && place.contiguous(vector) && (filledUp || !tail);
   };
   const Expression f = expressionOf(value, [&](const Expr& e) { return &e == sum; });
   if (others.size() > 1 || (others.size() == 1 && !contains(indicesOf(others.front()), vector)) ||
-      (f.any() && !refusalOf(p, to, f).empty())) {
-    Expr later = value;
-    storeReductions(later, vector, [](const Reduction&) { return true; });
-    elementwise(target, std::move(later));
-    return true;
-  }
+      (f.any() && !refusalOf(p, to, f).empty()))
+    return finishLater(target, value);
+  if (p.dots) fillUpOther(p, *sum, false);
   NewCall call{nameOf(target, "sum"), p.other, p.vectors, to, {}, {vector}, around};
   if (p.rows >= 0) call.within.push_back(p.rows);
   if (!others.empty()) {
@@ -155,12 +193,47 @@ bool Statements::contract(const Access& target, const Expr& value) {
   return true;
 }
 
+bool Statements::finishLater(const Access& target, Expr value) {
+  storeReductions(value, contiguousIndex(target), [](const Reduction&) { return true; });
+  elementwise(target, std::move(value));
+  return true;
+}
+
+void Statements::fillUpOther(Product& p, const Expr& sum, bool zeros) {
+  const DotSum dot = *dotSumOf(nest_.source(), sum, p.vector, isa_);
+  const Tensor& t = nest_.tensor(dot.other.tensor);
+  const bool filledUp = isValue(t) && t.dimensions.back().extent % lanes_ != 0;
+  if (nest_.index(dot.along).extent % 2 == 0 || (filledUp && !zeros)) return;
+  p.other = nest_.placeOf(stored({dot.other, {}}, dot.along, Element::kBf16));
+}
+
+std::vector<Segment> Statements::segmentsOf(const Product& p, const Sizes& sizes, const Segment& first) {
+  std::vector<Segment> segments;
+  const std::function<void(std::size_t, const Segment&)> each = [&](std::size_t n, const Segment& s) {
+    if (n + 1 == p.over.size()) {
+      segments.push_back(s);
+      return;
+    }
+    const int i = p.over[n];
+    for (std::int64_t x = 0; x < sizes(i) && segments.size() < kMostSegments; ++x)
+      each(n + 1, {s.aOffset + x * p.other.apartAt(i), s.bOffset + x * p.vectors.apartAt(i), s.outer});
+  };
+  each(0, first);
+  if (segments.size() >= kMostSegments)
+    fail("a sum over more than " + std::to_string(kMostSegments) + " combinations beside " +
+             nest_.index(p.over.back()).name,
+         ErrorCode::kLimitExceeded);
+  return segments;
+}
+
 Made Statements::product(const Product& p, const Place& to, const std::optional<Place>& d, const Expression& f,
                          const Sizes& sizes) {
   Contract c;
   c.lanes = lanes_;
   c.label = "sum";
-  c.vectorsB = p.vectors.element;
+  c.dotProducts = p.dots;
+  c.vectorsB = p.pairPitch != 0 ? Element::kPair : p.vectors.element;
+  c.pairPitchB = p.pairPitch;
   c.result = to.element;
   c.epilogue = f;
   const std::int64_t rows = p.rows < 0 ? 1 : sizes(p.rows), columns = sizes(p.vector),
@@ -182,29 +255,33 @@ Made Statements::product(const Product& p, const Place& to, const std::optional<
   // A few sums wait for each other less in several sets.
   c.sets = 1;
   const int last = p.over.back();
-  const std::int64_t terms = sizes(last), unroll = std::min<std::int64_t>(terms, 4);
+  const std::int64_t numbers = p.dots ? 2 : 1;  // of a step
+  const std::int64_t terms = (sizes(last) + numbers - 1) / numbers, half = sizes(last) % numbers, whole = terms - half,
+                     unroll = std::min<std::int64_t>(whole, 4);
+  const std::int64_t aStep = numbers * p.other.apartAt(last), bStep = numbers * p.vectors.apartAt(last);
   while (c.sets < 4 && (2 * c.sets + (shares ? 1 : 2)) * rows * vectors + 1 <= isa_.vectorRegs - 2 &&
          2 * c.sets <= unroll && rows * vectors < 8)
     c.sets *= 2;
   SegmentList list;
   const auto section = [&](std::int64_t from, std::int64_t steps, std::int64_t times) {
     Section s;
-    s.aOuterStep = steps * p.other.apartAt(last);
-    s.bOuterStep = steps * p.vectors.apartAt(last);
+    s.aOuterStep = steps * aStep;
+    s.bOuterStep = steps * bStep;
     for (std::int64_t k = 0; k < steps; ++k) {
       Step step;
+      step.firstMembers = from + k >= whole;
       for (std::int64_t r = 0; r < (shares ? 1 : rows); ++r) {
         for (std::int64_t v = 0; v < vectors; ++v)
-          step.b.push_back({offset(k * p.vectors.apartAt(last) + r * p.vectors.apartAt(p.rows) +
-                                   v * lanes_ * elementBytes(p.vectors.element)),
-                            lanesOf(v)});
+          step.b.push_back(
+              {offset(k * bStep + r * p.vectors.apartAt(p.rows) + v * lanes_ * elementBytes(p.vectors.element)),
+               lanesOf(v)});
       }
       for (std::int64_t r = 0; r < rows; ++r) {
         const auto use = [&](std::int64_t v) {
           return Use{static_cast<std::int16_t>(r * vectors + v),
                      static_cast<std::int16_t>((shares ? 0 : r * vectors) + v)};
         };
-        const std::int64_t row = k * p.other.apartAt(last) + r * p.other.apartAt(p.rows);
+        const std::int64_t row = k * aStep + r * p.other.apartAt(p.rows);
         if (!p.otherToo) {
           AOperand a;
           a.offset = offset(row);
@@ -224,28 +301,14 @@ Made Statements::product(const Product& p, const Place& to, const std::optional<
       s.steps.push_back(std::move(step));
     }
     c.sections.push_back(std::move(s));
-    std::vector<Segment>& segments = list.emplace_back();
-    // All combinations of the other indices, the last of them fastest.
-    const std::function<void(std::size_t, std::int64_t, std::int64_t)> each = [&](std::size_t n, std::int64_t a,
-                                                                                  std::int64_t b) {
-      if (n + 1 == p.over.size()) {
-        segments.push_back({a + from * p.other.apartAt(last), b + from * p.vectors.apartAt(last), times});
-        return;
-      }
-      const int i = p.over[n];
-      for (std::int64_t x = 0; x < sizes(i) && segments.size() < kMostSegments; ++x)
-        each(n + 1, a + x * p.other.apartAt(i), b + x * p.vectors.apartAt(i));
-    };
-    each(0, 0, 0);
-    if (segments.size() >= kMostSegments)
-      fail("a sum over more than " + std::to_string(kMostSegments) + " combinations beside " + nest_.index(last).name,
-           ErrorCode::kLimitExceeded);
+    list.push_back(segmentsOf(p, sizes, {from * aStep, from * bStep, times}));
   };
-  section(0, unroll, terms / unroll);
-  if (terms % unroll != 0) section(terms - terms % unroll, terms % unroll, 1);
+  const std::int64_t times = unroll == 0 ? 0 : whole / unroll, rest = terms - times * unroll;
+  if (times != 0) section(0, unroll, times);
+  if (rest != 0) section(terms - rest, rest, 1);
   if (p.otherToo) c.vectorsA = p.other.element;
   if (!near) fail("rows or terms of a sum that lie further apart than 2^31 bytes", ErrorCode::kLimitExceeded);
-  double fmas = static_cast<double>(rows * vectors);
+  double fmas = static_cast<double>(rows * vectors) / static_cast<double>(numbers);
   for (const int i : p.over) fmas *= static_cast<double>(sizes(i));
   return {std::move(c), std::move(list), fmas};
 }

@@ -56,6 +56,7 @@ struct Tensor {
   Element element = Element::kF32;          ///< f32, f16 or bf16
   std::vector<Dimension> dimensions;
   int line = 0;
+  int pairs = -1;  ///< the dimension whose numbers lie two and two in a word, of bf16; -1: none
   /// From its first element to behind the last one.
   std::int64_t bytes() const {
     std::int64_t last = 0;
@@ -103,6 +104,9 @@ struct Expr {
   friend bool operator==(const Expr& x, const Expr& y) = default;
 };
 
+/// The operation of that word, which there is.
+inline Expr call(const char* word, std::vector<Expr> of) { return {Apply{operationNamed(word)}, std::move(of)}; }
+
 struct Statement {
   Access target;
   Expr value;
@@ -118,11 +122,13 @@ struct Item {
   friend bool operator==(const Item& x, const Item& y) = default;
 };
 
-/// A number that a kernel is made for: what was chosen, and what may be.
+/// A number or a type that a kernel is made for: what was chosen, and what may be.
 struct Parameter {
   std::string name;
-  std::int64_t value = 0;
+  std::int64_t value = 0;  ///< of a type, the number of its Element
+  bool isType = false;
   std::vector<std::int64_t> values;  ///< none: any
+  std::string textOf(std::int64_t v) const { return isType ? toString(static_cast<Element>(v)) : std::to_string(v); }
   friend bool operator==(const Parameter& x, const Parameter& y) = default;
 };
 
@@ -135,8 +141,9 @@ struct Source {
   friend bool operator==(const Source& x, const Source& y) = default;
 };
 
-inline bool contains(const std::vector<int>& indices, int i) {
-  return std::find(indices.begin(), indices.end(), i) != indices.end();
+template <class T>
+bool contains(const std::vector<T>& all, const T& one) {
+  return std::find(all.begin(), all.end(), one) != all.end();
 }
 
 }  // namespace cubejit::lang

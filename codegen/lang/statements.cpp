@@ -34,8 +34,6 @@ void replace(Expr& e, const Access& old, const Access& made) {
   for (Expr& part : e.of) replace(part, old, made);
 }
 
-Expr call(const char* word, std::vector<Expr> of) { return {Apply{operationNamed(word)}, std::move(of)}; }
-
 std::size_t operations(const Expr& e) {
   std::size_t count = std::holds_alternative<Apply>(e.what) ? 1 : 0;
   for (const Expr& part : e.of) count += operations(part);
@@ -61,6 +59,18 @@ int largest(const std::vector<int>& indices, const std::function<std::int64_t(in
 
 }  // namespace
 
+std::vector<int> indicesOf(const Expr& value) {
+  std::vector<int> all;
+  const auto* reduction = std::get_if<Reduction>(&value.what);
+  if (const auto* access = std::get_if<Access>(&value.what)) all = indicesOf(*access);
+  for (const Expr& part : value.of) {
+    for (const int i : indicesOf(part)) {
+      if (!contains(all, i) && (reduction == nullptr || !contains(reduction->over, i))) all.push_back(i);
+    }
+  }
+  return all;
+}
+
 std::vector<Access> elementsOf(const Expr& value, const Expr* except) {
   std::vector<Access> all;
   collect(value, except, all);
@@ -84,37 +94,7 @@ std::string Statements::nameOf(const Access& target, const char* what) const {
   return nest_.tensor(target.tensor).name + "." + what;
 }
 
-std::vector<int> Statements::indicesOf(const Access& access) const {
-  std::vector<int> all;
-  for (const Subscript& s : access.at) {
-    for (const Subscript::Term& t : s.terms) {
-      if (!contains(all, t.index)) all.push_back(t.index);
-    }
-  }
-  return all;
-}
-
-std::vector<int> Statements::indicesOf(const Expr& value) const {
-  std::vector<int> all;
-  const auto* reduction = std::get_if<Reduction>(&value.what);
-  if (const auto* access = std::get_if<Access>(&value.what)) all = indicesOf(*access);
-  for (const Expr& part : value.of) {
-    for (const int i : indicesOf(part)) {
-      if (!contains(all, i) && (reduction == nullptr || !contains(reduction->over, i))) all.push_back(i);
-    }
-  }
-  return all;
-}
-
-// Dimensions of extent 1 can make several indices contiguous: the one with the most numbers is taken.
-int Statements::contiguousIndex(const Access& access) const {
-  const Place place = nest_.placeOf(access);
-  std::vector<int> all = indicesOf(access);
-  all.erase(std::remove_if(all.begin(), all.end(), [&](int i) { return !place.contiguous(i); }), all.end());
-  return largest(all, [&](int i) { return nest_.index(i).seen(); });
-}
-
-Access Statements::stored(Expr value, int last) {
+Access Statements::stored(Expr value, int last, Element element) {
   std::vector<int> indices = indicesOf(value);
   // The contiguous one is what most elements have so, unless the caller knows better.
   if (!contains(indices, last)) {
@@ -125,7 +105,7 @@ Access Statements::stored(Expr value, int last) {
     }
   }
   std::stable_partition(indices.begin(), indices.end(), [&](int i) { return i != last; });
-  const Access made = nest_.addValue("value", indices, lanes_);
+  const Access made = nest_.addValue("value", indices, element);
   store(made, std::move(value));
   return made;
 }
@@ -167,8 +147,6 @@ bool Statements::fits(const Expression& f, Combine how) const {
 
 void Statements::lower(const Statement& statement) {
   line_ = statement.line;
-  const Buffer::Use use = nest_.tensor(statement.target.tensor).use;
-  if (use == Buffer::Use::kPrivate || use == Buffer::Use::kShared) nest_.layOut(statement.target.tensor, lanes_);
   store(statement.target, statement.value);
 }
 
@@ -256,6 +234,7 @@ Statements::Operands Statements::operandsOf(const Expr& value, int vector) const
 }
 
 void Statements::copy(const Access& target, const Access& source) {
+  if (nest_.tensor(target.tensor).pairs >= 0) return copyPairs(target, source);
   const Place to = nest_.placeOf(target), from = nest_.placeOf(source);
   std::vector<int> indices = indicesOf(target);
   const int vector = contiguousIndex(target), turned = contiguousIndex(source);
@@ -265,6 +244,11 @@ void Statements::copy(const Access& target, const Access& source) {
     std::copy_if(indices.begin(), indices.end(), std::back_inserter(rest), [&](int i) { return i != x && i != y; });
     return rest;
   };
+  // Rows of bf16 are filled up to pairs.
+  const Tensor& t = nest_.tensor(target.tensor);
+  const bool pads = isValue(t) && t.element == Element::kBf16 && vector >= 0 &&
+                    target.at.back() == Subscript{{{vector, 1}}, 0} && t.dimensions.back().extent == size(vector);
+  const auto padding = [&](const Sizes& sizes) { return pads ? sizes(vector) % 2 : 0; };
   if (vector >= 0 && from.contiguous(vector)) {
     const int rows = largest(others(vector, -1), size);
     return nest_.call(
@@ -273,6 +257,7 @@ void Statements::copy(const Access& target, const Access& source) {
           Copy m{.lanes = lanes_, .rows = rows < 0 ? 1 : sizes(rows), .cols = sizes(vector)};
           m.srcPitch = from.apartAt(rows), m.dstPitch = rows < 0 ? m.cols * elementBytes(to.element) : to.apartAt(rows);
           m.from = from.element, m.to = to.element;
+          m.padCols = padding(sizes);
           m.label = "copy";
           return Made{m, {}, static_cast<double>(m.rows * (m.cols / lanes_ + 1))};
         });
@@ -283,6 +268,7 @@ void Statements::copy(const Access& target, const Access& source) {
                         Transpose m{.lanes = lanes_, .rows = sizes(vector), .cols = sizes(turned)};
                         m.srcPitch = from.apartAt(vector), m.dstPitch = to.apartAt(turned);
                         m.from = from.element, m.to = to.element;
+                        m.padCols = padding(sizes);
                         m.label = "transpose";
                         return Made{m, {}, static_cast<double>(m.rows * (m.cols / lanes_ + 1))};
                       });
@@ -293,6 +279,40 @@ void Statements::copy(const Access& target, const Access& source) {
     if (!contains(indicesOf(source), vector)) return copy(target, stored({source, {}}, -1));
   }
   map(to, indices, {from, {}, {}}, -1);
+}
+
+void Statements::copyPairs(const Access& target, const Access& source) {
+  Place to = nest_.placeOf(target), from = nest_.placeOf(source);
+  const int paired = target.at[static_cast<std::size_t>(nest_.tensor(target.tensor).pairs)].terms.front().index;
+  const int vector = contiguousIndex(target);
+  std::vector<int> around = indicesOf(target);
+  around.erase(std::remove_if(around.begin(), around.end(), [&](int i) { return i == vector || i == paired; }),
+               around.end());
+  const std::int64_t numbers = nest_.index(paired).extent;
+  const auto work = [&](auto m) {
+    m.label = "pairs";
+    return Made{m, {}, static_cast<double>(m.rows * (m.cols / lanes_ + 1))};
+  };
+  if (from.contiguous(vector))
+    return nest_.call({nameOf(target, "pairs"), from, {}, to, {}, {vector, paired}, around}, [&](const Sizes& sizes) {
+      Copy m{.lanes = lanes_, .rows = (numbers + 1) / 2, .cols = sizes(vector)};
+      m.srcPitch = 2 * from.apartAt(paired), m.dstPitch = 2 * to.apartAt(paired);
+      m.from = Element::kPair, m.pairPitch = from.apartAt(paired), m.pairsCut = numbers % 2;
+      return work(m);
+    });
+  // Members lie side by side: words are transposed, at last one that is half there.
+  const auto transpose = [&](Element words, std::int64_t columns) {
+    nest_.call({nameOf(target, "pairs"), from, {}, to, {}, {vector, paired}, around}, [&](const Sizes& sizes) {
+      Transpose m{.lanes = lanes_, .rows = sizes(vector), .cols = columns};
+      m.srcPitch = from.apartAt(vector), m.dstPitch = 2 * to.apartAt(paired);
+      m.from = words;
+      return work(m);
+    });
+  };
+  if (numbers > 1) transpose(Element::kF32, numbers / 2);
+  if (numbers % 2 == 0) return;
+  from.offset += (numbers - 1) * from.apartAt(paired), to.offset += (numbers - 1) * to.apartAt(paired);
+  transpose(Element::kHalf, 1);
 }
 
 void Statements::map(const Place& to, const std::vector<int>& indices, const Operands& operands, int vector,
@@ -388,7 +408,7 @@ void Statements::acrossLanes(const Access& target, const Expr& given, Combine ho
   // A vector for each row, of which lanes are left.
   std::vector<int> order = around;
   if (rows >= 0) order.push_back(rows);
-  const Place partial = nest_.placeOf(nest_.addVectors(nest_.tensor(target.tensor).name, order, lanes_));
+  const Place partial = nest_.placeOf(nest_.addVectors(nest_.tensor(target.tensor).name, order));
   std::vector<int> within{over};
   if (rows >= 0) within.push_back(rows);
   nest_.call({nameOf(target, toString(how)), operands.v, {}, partial, operands.d, within, around},

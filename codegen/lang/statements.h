@@ -20,7 +20,15 @@ class Statements {
   void lower(const Statement& statement);
 
  private:
-  struct Product;
+  /// A sum of products, of whose factors one lies along the vectors of sums.
+  struct Product {
+    Place vectors, other;
+    bool otherToo = false;  ///< the other factor lies along the vectors, too
+    int vector = -1, rows = -1;
+    std::vector<int> over;       ///< the last one innermost
+    bool dots = false;           ///< a step takes two numbers of the innermost one: a word of pairs of both factors
+    std::int64_t pairPitch = 0;  ///< bytes from first to second members of `vectors`; 0: they are words
+  };
   static constexpr std::size_t kMostSegments = 1 << 16;
 
   /// Into the target, for all combinations of its indices.
@@ -28,6 +36,8 @@ class Statements {
   void elementwise(const Access& target, Expr value);
   /// One element alone, as it is.
   void copy(const Access& target, const Access& source);
+  /// Into words that hold pairs.
+  void copyPairs(const Access& target, const Access& source);
   /// What a Map makes of at most two elements.
   struct Operands {
     std::optional<Place> v, d;
@@ -46,6 +56,24 @@ class Statements {
   void oneByOne(const Access& target, const Expr& inner, Combine how, const std::vector<int>& over);
   /// False if it is no sum of products that a Contract makes.
   bool contract(const Access& target, const Expr& value);
+  /// Nothing if the sum is none of dot products.
+  std::optional<Product> dotProductOf(const Expr& sum, int vector);
+  /// Nothing if no factor lies along the vectors.
+  std::optional<Product> productOf(const Expr& sum, int vector, const std::vector<int>& indices);
+  void chooseRows(Product& p, const std::vector<int>& indices) const;
+  /// Why there is no code of a product into that place, empty if there is: with rows, or one row at a time.
+  std::string refusalWithRows(Product& p, const Place& to);
+  /// The last word of an odd number of elements reaches behind them: they are read from rows that are filled up, with zeros if they are to be.
+  void fillUpOther(Product& p, const Expr& sum, bool zeros);
+  /// Combinations of the numbers of all indices but the innermost, the last of them fastest.
+  std::vector<Segment> segmentsOf(const Product& p, const Sizes& sizes, const Segment& first);
+  /// What is made of sums, of those in memory of their own.
+  bool finishLater(const Access& target, Expr value);
+  /// Whether the matrix unit's tiles take the sums.
+  bool suitsTiles(const Product& p) const;
+  /// Whether they can be stored there as they are.
+  bool liesForTiles(const Product& p, const Place& to) const;
+  void tileProducts(const Product& p, const Access& target);
   /// Why there is no code of a product that ends with `f`; empty if there is.
   std::string refusalOf(const Product& p, const Place& to, const Expression& f);
   Made product(const Product& p, const Place& to, const std::optional<Place>& d, const Expression& f,
@@ -54,14 +82,12 @@ class Statements {
   /// Those of its reductions in memory of their own.
   void storeReductions(Expr& value, int last, const std::function<bool(const Reduction&)>& which);
   /// The value in memory of its own, `last` contiguous if it names that.
-  Access stored(Expr value, int last);
+  Access stored(Expr value, int last, Element element = Element::kF32);
   /// Leaves at most `most` different elements in the expression.
   void limitElements(Expr& value, std::size_t most, int last);
   /// Whether the values of a Map of the expression fit into the ISA's registers.
   bool fits(const Expression& f, Combine how) const;
-  std::vector<int> indicesOf(const Expr& value) const;
-  std::vector<int> indicesOf(const Access& access) const;
-  int contiguousIndex(const Access& access) const;
+  int contiguousIndex(const Access& access) const { return lang::contiguousIndex(nest_.source(), access); }
   std::string nameOf(const Access& target, const char* what) const;
   void fail(const std::string& what, ErrorCode code = ErrorCode::kUnsupported);
 
@@ -71,6 +97,8 @@ class Statements {
   int line_ = 0;
 };
 
+/// Along which an expression has values.
+std::vector<int> indicesOf(const Expr& value);
 /// The different elements that an expression reads, in the order of their appearance; without those of `except`, a part of it.
 std::vector<Access> elementsOf(const Expr& value, const Expr* except = nullptr);
 /// An expression as steps: the parts that `isV` names are v, all other elements d. Its value is what the last step gives, or v alone.

@@ -89,9 +89,17 @@ std::optional<std::int64_t> destinationAt(const M& m, std::int64_t offset) {
   return line * target.pitch + column * target.element;
 }
 
+// Whether what is written is what was read, or zeros beside it.
+template <MatrixKernel M>
+bool isCopy(const M& m) {
+  if constexpr (OneOf<M, Map>) return !m.f.any() && !m.zeros && m.combine == Combine::kNone;
+  return !OneOf<M, LaneReduce, Accumulate>;
+}
+
 class Follower {
  public:
-  Follower(const TileProgram& program, const std::vector<OriginQuestion>& questions) : p_(program) {
+  Follower(const TileProgram& program, const std::vector<OriginQuestion>& questions, Moves moves)
+      : p_(program), moves_(moves) {
     for (const OriginQuestion& q : questions) trails_.push_back({q.follow, q.place, q.when, {}, {}, false});
   }
 
@@ -141,6 +149,7 @@ class Follower {
       now.task = site.task;
       ++now.order;
       const Kernel& kernel = p_.kernels[static_cast<std::size_t>(site.variant->kernel)];
+      if (multiplies(kernel) && moves_ == Moves::kCopies) ends(bufferOf(phase, site.call->c), now);
       std::visit(overloaded{[&](const Contract& c) {
                               if (site.call->d >= 0 && !readsD(kernel)) copies(c, site, phase, now);
                             },
@@ -204,6 +213,7 @@ class Follower {
              [&](Trail& t, std::int64_t offset, std::int64_t r) {
                if (!before(now, t.when) || !meets(dst, now, t.when)) return;
                const Source s = sourceAt(m, offset);
+               if (!leadsOn(m) && (s.written || s.added)) return end(t);
                if (!s.written || s.added) return;
                t.answered = true;
                t.next = s.zero ? Place{} : Place{src, all.a + r * all.aStep + s.offset};
@@ -211,6 +221,21 @@ class Follower {
              });
     }
   }
+
+  // Sums are written into the buffer: what it held before is not followed beyond.
+  void ends(int buffer, const Moment& now) {
+    const auto found = from_.find(buffer);
+    if (found == from_.end()) return;
+    for (const auto& [offset, trail] : found->second) {
+      if (before(now, trails_[trail].when) && meets(buffer, now, trails_[trail].when)) end(trails_[trail]);
+    }
+  }
+  static void end(Trail& t) {
+    t.answered = true;
+    t.next = t.place;
+    t.nextWhen = t.when;
+  }
+  bool leadsOn(const MatrixKernel auto& m) const { return moves_ == Moves::kAll || isCopy(m); }
 
   // What a contract leaves for others, it has read.
   void copies(const Contract& c, const CallSite& site, const Phase& phase, const Moment& now) {
@@ -235,6 +260,7 @@ class Follower {
                if (t.answered || !before(t.when, now) || !meets(src, now, t.when)) return;
                const auto to = destinationAt(m, offset);
                if (!to) return;
+               if (!leadsOn(m)) return end(t);
                t.answered = true;
                t.next = Place{dst, all.c + r * all.cStep + *to};
                t.nextWhen = now;
@@ -243,6 +269,7 @@ class Follower {
   }
 
   const TileProgram& p_;
+  const Moves moves_;
   std::vector<Trail> trails_;
   Index from_, to_;
 };
@@ -297,8 +324,8 @@ std::vector<KernelUse> kernelUses(const TileProgram& program) {
   return uses;
 }
 
-std::vector<Place> followMoves(const TileProgram& program, const std::vector<OriginQuestion>& questions) {
-  return Follower(program, questions).run();
+std::vector<Place> followMoves(const TileProgram& program, const std::vector<OriginQuestion>& questions, Moves moves) {
+  return Follower(program, questions, moves).run();
 }
 
 }  // namespace cubejit

@@ -54,8 +54,12 @@ struct OriginQuestion {
   Follow follow = Follow::kCameFrom;
 };
 
+/// Which moves lead on: all, also those that compute, whose results are sums on their way to a tensor; or only those that bring elements as they are.
+enum class Moves : std::uint8_t { kAll, kCopies };
+
 /// Per question, the element of a tensor (or constant) that the place holds, or a contract's result that no move carries on: then
 /// the place where the trail ends.
-std::vector<Place> followMoves(const TileProgram& program, const std::vector<OriginQuestion>& questions);
+std::vector<Place> followMoves(const TileProgram& program, const std::vector<OriginQuestion>& questions,
+                               Moves moves = Moves::kAll);
 
 }  // namespace cubejit

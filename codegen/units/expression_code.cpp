@@ -13,12 +13,22 @@ namespace cubejit {
 
 using Kind = ExpressionValue::Kind;
 
+namespace {
+
+// What registers can be given once; zeros need no memory.
+bool isWord(const ExpressionValue& value) {
+  return (value.kind == Kind::kConstant || value.kind == Kind::kWord) && value.word != 0;
+}
+
+}  // namespace
+
 class ExpressionCode::Evaluation {
  public:
-  /// Place 0 is the element's register, the others are temporaries.
+  /// Place 0 is the element's register, the others are temporaries; behind them are kept constants.
   Evaluation(VectorAssembler& a, const ExpressionCode& code, std::vector<int> registers, const Load& d, const Load& e)
       : a_(a), code_(code), registers_(std::move(registers)), used_(registers_.size()), d_(d), e_(e) {
     used_[0] = code.f_.reads(Kind::kElement);
+    for (const auto& [word, reg] : code.kept_) registers_.push_back(reg), used_.push_back(true);
   }
 
   /// The most temporaries that were in use together.
@@ -162,6 +172,9 @@ class ExpressionCode::Evaluation {
   Operand place(const ExpressionValue& value) {
     if (value.kind == Kind::kElement) return {0, number_ == code_.elementEnds_};
     if (value.kind == Kind::kStep) return {places_[value.word], number_ == code_.ends_[value.word]};
+    for (std::size_t c = 0; isWord(value) && c < code_.kept_.size(); ++c) {
+      if (code_.kept_[c].first == value.word) return {registers_.size() - code_.kept_.size() + c, false};
+    }
     const std::size_t at = take();
     if (value.kind == Kind::kD)
       d_(reg(at));
@@ -203,7 +216,7 @@ class ExpressionCode::Evaluation {
 
   VectorAssembler& a_;
   const ExpressionCode& code_;
-  const std::vector<int> registers_;
+  std::vector<int> registers_;
   std::vector<bool> used_;
   const Load &d_, &e_;
   std::vector<std::size_t> places_;  // of what steps gave
@@ -224,6 +237,26 @@ ExpressionCode::ExpressionCode(VectorAssembler& a, const Expression& f) : a_(a),
   VectorAssembler nowhere("", {});
   const Load nothing = [](int) {};
   temporaries_ = Evaluation(nowhere, *this, std::vector<int>(kMostOfStep * f.steps.size() + 1), nothing, nothing).run();
+}
+
+void ExpressionCode::keepConstants(const std::vector<int>& registers) {
+  std::vector<std::pair<std::uint32_t, int>> reads;  // of each constant
+  for (const ExpressionStep& step : f_.steps) {
+    for (std::size_t i = 0; i < arity(step.op); ++i) {
+      if (!isWord(step.operands[i]) || (shifts(step.op) && i == 1)) continue;
+      const auto same = [&](const auto& r) { return r.first == step.operands[i].word; };
+      const auto known = std::find_if(reads.begin(), reads.end(), same);
+      if (known == reads.end())
+        reads.emplace_back(step.operands[i].word, 1);
+      else
+        ++known->second;
+    }
+  }
+  std::stable_sort(reads.begin(), reads.end(), [](const auto& x, const auto& y) { return x.second > y.second; });
+  for (std::size_t c = 0; c < std::min(reads.size(), registers.size()); ++c) {
+    kept_.emplace_back(reads[c].first, registers[c]);
+    a_.constant(registers[c], a_.addUniform(reads[c].first));
+  }
 }
 
 void ExpressionCode::apply(int reg, const std::vector<int>& free, const Load& d, const Load& e) {

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "codegen/units/assembler.h"
@@ -22,6 +24,8 @@ class ExpressionCode {
   bool any() const { return f_.any(); }
   /// Registers that apply() overwrites beside the element's.
   std::size_t temporaries() const { return temporaries_; }
+  /// Loads constants into these registers, those that most steps read first: apply() finds them there from now on.
+  void keepConstants(const std::vector<int>& registers);
   /// Makes f(v, d, e) of what is in `reg`. `free`: at least temporaries() registers.
   void apply(int reg, const std::vector<int>& free, const Load& d, const Load& e);
 
@@ -33,6 +37,7 @@ class ExpressionCode {
   std::size_t elementEnds_ = 0;    ///< the last step that reads the element
   std::vector<std::size_t> ends_;  ///< by step: the last one that reads what it gives
   std::size_t temporaries_ = 0;
+  std::vector<std::pair<std::uint32_t, int>> kept_;  ///< constants and their registers
 };
 
 }  // namespace cubejit

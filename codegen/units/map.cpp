@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides in which registers a vector's operands meet. Leaves what is made of them to expression_code.
+#include <algorithm>
 #include <bit>
+#include <utility>
+#include <vector>
 
 #include "codegen/units/element_code.h"
 #include "codegen/units/expression_code.h"
@@ -22,6 +25,11 @@ std::vector<int> temporariesOf(const MatrixCode& code, const HostIsa& isa, int t
   for (int r = MatrixCode::kBehindScratch + 2; r < isa.vectorRegs - kSpared; ++r) all.push_back(r);
   for (int r = turns; r < kept; ++r) all.push_back(r);
   return all;
+}
+
+std::vector<int> firstOf(std::vector<int> registers, std::size_t count) {
+  registers.resize(std::min(registers.size(), count));
+  return registers;
 }
 
 // The accumulators of a row that is combined. A value takes a register for itself where its vector is no whole one.
@@ -82,6 +90,13 @@ Result<VectorProgram> unitCode(const Map& m, const HostIsa& isa) {
     return Error{ErrorCode::kLimitExceeded, Stage::kVector,
                  m.label.text + ": its expression needs " + std::to_string(f.temporaries()) +
                      " vector registers beside the element's; there are " + std::to_string(there)};
+  // Of registers that nothing else uses, those that the expression leaves hold its constants: they are there before the first row.
+  std::vector<int> constants;
+  const std::vector<int> all = temporaries();
+  for (std::size_t t = f.temporaries(); t < all.size(); ++t) {
+    if (all[t] >= MatrixCode::kBehindScratch + 2) constants.push_back(all[t]);
+  }
+  f.keepConstants(constants);
   const bool readsE = m.f.readsE();
   RowChains chains(code, m.combine);
   const auto vector = [&](MatrixCode::At src, MatrixCode::At dst, MatrixCode::At at, LaneRange, LaneRange lanes) {
@@ -95,7 +110,7 @@ Result<VectorProgram> unitCode(const Map& m, const HostIsa& isa) {
       code.a.add(MatrixCode::kFlag, MatrixCode::kFlag, dst.base);
     }
     f.apply(
-        r, temporaries(),
+        r, firstOf(temporaries(), f.temporaries()),
         [&](int reg) {
           if (m.dColumn == 0)
             code.a.broadcast(reg, at.base, at.disp);
@@ -110,13 +125,13 @@ Result<VectorProgram> unitCode(const Map& m, const HostIsa& isa) {
     else
       stored.store(r, MatrixCode::scratch(), dst.base, dst.disp, lanes);
   };
-  Rows all = rowsOf(m);
-  all.readsD = m.f.readsD();
-  all.dRow = m.dRow;
-  all.dColumn = m.dColumn;
-  if (!combines) return RowCode(code, vector).run({}, all);
-  all.out = all.padCols = 0;  // a row's result stays where it is
-  return RowCode(code, [&](auto) { chains.begin(); }, vector, [&](auto dst) { chains.end(dst); }).run({}, all);
+  Rows rows = rowsOf(m);
+  rows.readsD = m.f.readsD();
+  rows.dRow = m.dRow;
+  rows.dColumn = m.dColumn;
+  if (!combines) return RowCode(code, vector).run({}, rows);
+  rows.out = rows.padCols = 0;  // a row's result stays where it is
+  return RowCode(code, [&](auto) { chains.begin(); }, vector, [&](auto dst) { chains.end(dst); }).run({}, rows);
 }
 
 }  // namespace cubejit

@@ -8,9 +8,11 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cubejit/dtype.h"
+#include "cubejit/dump.h"
 #include "cubejit/export.h"
 #include "cubejit/options.h"
 #include "cubejit/result.h"
@@ -27,14 +29,47 @@ struct KernelTensor {
   std::int64_t bytes = 0;             ///< from its first element to behind the last one
 };
 
+/// A parameter's value: an integer, or a type.
+class KernelParameter {
+ public:
+  KernelParameter(std::int64_t number) : text_(std::to_string(number)) {}
+  KernelParameter(int number) : text_(std::to_string(number)) {}
+  KernelParameter(DType type) : text_(toString(type)) {}
+  /// As the kernel's text writes it: 64, bf16.
+  explicit KernelParameter(std::string text) : text_(std::move(text)) {}
+  const std::string& text() const { return text_; }
+  friend bool operator==(const KernelParameter& x, const KernelParameter& y) { return x.text_ == y.text_; }
+
+ private:
+  std::string text_;
+};
+using KernelParameters = std::map<std::string, KernelParameter>;
+
+/// What tuning found.
+struct KernelTuning {
+  KernelParameters parameters;  ///< the caller's, and the best value of each that was varied
+  double gain = 1;  ///< time of the untuned kernel, divided by that of the best: 1 where nothing faster was confirmed
+  double untunedSeconds = 0;  ///< of a run of the untuned one: the first value of each list
+  double choices = 0;         ///< that there are
+  int tried = 0, known = 0;   ///< choices now; in earlier runs
+  std::string report;         ///< a line for each choice tried now, and what else people should know
+};
+
 /// May be run by many threads at once.
 class TiledKernel {
  public:
-  /// Parses, checks, lowers and generates. `parameters` are those of the text; one that is missing has the text's value. Of the options, those about
-  /// machine, backend, threads and diagnostics count. Errors: kInvalidProblem for a text or parameters that are wrong, every mistake with its
+  /// Parses, checks, lowers and generates. `parameters` are those of the text; one that is missing has what won a tuning run, if options.tune lets
+  /// records be used and options.store has one, else the text's value. Of the options, those about machine, backend, threads, records and
+  /// diagnostics count. Errors: kInvalidProblem for a text or parameters that are wrong, every mistake with its
   /// line; kUnsupported, kLimitExceeded where there is no program of it, with what would be one.
-  CUBEJIT_API static Result<std::unique_ptr<TiledKernel>> create(
-      const std::string& text, const std::map<std::string, std::int64_t>& parameters = {}, const Options& options = {});
+  CUBEJIT_API static Result<std::unique_ptr<TiledKernel>> create(const std::string& text,
+                                                                 const KernelParameters& parameters = {},
+                                                                 const Options& options = {});
+  /// Measures values of the parameters that are not given, of those lists that the text has behind `in` and on which no input or output depends,
+  /// for about so many seconds: each meets the best so far in turn with it, leading ones are verified, and the last one has to win again. All is kept
+  /// in options.store, if that names a file, and used by create(). Errors: as create()'s; kInvalidProblem if there is nothing to vary.
+  CUBEJIT_API static Result<KernelTuning> tune(const std::string& text, const KernelParameters& parameters = {},
+                                               const Options& options = {}, double seconds = 10);
   CUBEJIT_API ~TiledKernel();
   TiledKernel(const TiledKernel&) = delete;
   TiledKernel& operator=(const TiledKernel&) = delete;
@@ -43,9 +78,12 @@ class TiledKernel {
   /// In the order in which the text declares them.
   CUBEJIT_API const std::vector<KernelTensor>& tensors() const;
   /// All of them, with their values.
-  CUBEJIT_API const std::map<std::string, std::int64_t>& parameters() const;
+  CUBEJIT_API const KernelParameters& parameters() const;
   /// The program that it became, which `cubejit kernel` reads.
   CUBEJIT_API std::string program() const;
+  /// Writes the stages of its generation into a folder, whole or not at all, and returns the folder's path: softmax_M64_N200_rows8__avx512; empty if
+  /// no kernel of the program has request.kernels in its name. The folder has the text and parameters, too. Errors: as those of dump() (dump.h).
+  CUBEJIT_API Result<std::string> dump(const DumpRequest& request) const;
 
   /// What a run on so many threads (0: as the options say) takes beside the tensors.
   CUBEJIT_API std::size_t workspaceBytes(int threads = 0) const;

@@ -35,17 +35,56 @@ std::string text(const std::vector<std::int64_t>& numbers) {
   return "(" + out + ")";
 }
 
-std::unique_ptr<TiledKernel> makeKernel(const std::string& source,
-                                        const std::map<std::string, std::int64_t>& parameters,
-                                        const std::optional<std::string>& isa,
-                                        const std::optional<std::string>& backend, int threads) {
+Options optionsOf(const std::optional<std::string>& isa, const std::optional<std::string>& backend, int threads) {
   Options options = valueOf(optionsFromEnvironment());
   if (isa) options.isa = valueOf(parseIsa(*isa));
   if (backend) options.backend = valueOf(parseBackend(*backend));
   requireThreads(threads);
   if (threads > 0) options.threads = threads;
+  return options;
+}
+
+using KernelTexts = std::map<std::string, std::string>;
+
+KernelParameters valuesOf(const KernelTexts& parameters) {
+  KernelParameters values;
+  for (const auto& [name, value] : parameters) values.emplace(name, KernelParameter(value));
+  return values;
+}
+
+KernelTexts textsOf(const KernelParameters& values) {
+  KernelTexts texts;
+  for (const auto& [name, value] : values) texts[name] = value.text();
+  return texts;
+}
+
+std::unique_ptr<TiledKernel> makeKernel(const std::string& source, const KernelTexts& parameters,
+                                        const std::optional<std::string>& isa,
+                                        const std::optional<std::string>& backend, int threads) {
+  const Options options = optionsOf(isa, backend, threads);
   const WithoutGil released;
-  return valueOf(TiledKernel::create(source, parameters, options));
+  return valueOf(TiledKernel::create(source, valuesOf(parameters), options));
+}
+
+py::dict tuneKernel(const std::string& source, const KernelTexts& parameters, const std::optional<std::string>& isa,
+                    const std::optional<std::string>& backend, int threads, double seconds,
+                    const std::optional<std::string>& store) {
+  Options options = optionsOf(isa, backend, threads);
+  if (store) options.store = *store;
+  KernelTuning found;
+  {
+    const WithoutGil released;
+    found = valueOf(TiledKernel::tune(source, valuesOf(parameters), options, seconds));
+  }
+  py::dict out;
+  out["parameters"] = textsOf(found.parameters);
+  out["gain"] = found.gain;
+  out["untuned_seconds"] = found.untunedSeconds;
+  out["choices"] = found.choices;
+  out["tried"] = found.tried;
+  out["known"] = found.known;
+  out["report"] = found.report;
+  return out;
 }
 
 // What keeps an array from being the tensor; empty if nothing does.
@@ -105,15 +144,23 @@ py::list runKernel(const TiledKernel& kernel, const std::map<std::string, py::ob
   return outputs;
 }
 
+std::string dumpKernel(const TiledKernel& kernel, const std::string& directory, const std::string& stages,
+                       const std::string& kernels, const std::string& symbol, bool measure) {
+  const WithoutGil released;
+  return valueOf(kernel.dump({stages, directory, kernels, symbol, measure}));
+}
+
 }  // namespace
 
 void bindKernel(py::module_& module) {
+  module.def("tune_kernel", &tuneKernel, py::arg("source"), py::arg("parameters"), py::kw_only(), py::arg("isa"),
+             py::arg("backend"), py::arg("threads"), py::arg("seconds"), py::arg("store"));
   py::class_<TiledKernel>(module, "Kernel", py::module_local(),
                           "A kernel in the kernel language, made for one machine and its parameters' values.")
       .def(py::init(&makeKernel), py::arg("source"), py::arg("parameters"), py::kw_only(), py::arg("isa") = py::none(),
            py::arg("backend") = py::none(), py::arg("threads") = 0)
       .def_property_readonly("name", &TiledKernel::name)
-      .def_property_readonly("parameters", &TiledKernel::parameters)
+      .def_property_readonly("parameters", [](const TiledKernel& kernel) { return textsOf(kernel.parameters()); })
       .def_property_readonly(
           "tensors",
           [](const TiledKernel& kernel) {
@@ -124,6 +171,8 @@ void bindKernel(py::module_& module) {
             return all;
           })
       .def("program", &TiledKernel::program)
+      .def("dump", &dumpKernel, py::arg("directory"), py::arg("stages"), py::arg("kernels"), py::arg("symbol"),
+           py::arg("measure"))
       .def("run", &runKernel, py::arg("arrays"), py::arg("threads"), py::arg("interpret"));
 }
 

@@ -1,9 +1,45 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Decides how a kernel of one's own is called: its inputs in their order or by name, its outputs as what the first input is."""
 
+import html
 import pathlib
 
 from cubejit import _core, frameworks
+from cubejit.define import define
+
+__all__ = ["Kernel", "Tuning", "define"]
+
+
+def _textOf(source):
+    return source.read_text(encoding="utf-8") if isinstance(source, pathlib.Path) else source
+
+
+def _written(parameters):
+    return {name: str(value) for name, value in parameters.items()}
+
+
+def _read(parameters):
+    return {name: value if value.isidentifier() else int(value) for name, value in parameters.items()}
+
+
+def _row(cells, tag="td"):
+    return "<tr>" + "".join(f"<{tag}>{html.escape(str(cell))}</{tag}>" for cell in cells) + "</tr>"
+
+
+class Tuning:
+    """What Kernel.tune found: `parameters` (of a kernel with them: `cubejit.Kernel(source, **tuning.parameters)`), `gain` (time of the untuned kernel
+    divided by that of the best), `untuned_seconds`, `choices` (that there are), `tried` and `known` (now; in earlier runs), `report` (a line each)."""
+
+    def __init__(self, found):
+        self.__dict__.update(found | {"parameters": _read(found["parameters"])})
+
+    def __repr__(self):
+        chosen = ", ".join(f"{name}={value}" for name, value in self.parameters.items())
+        return f"<cubejit tuning: {self.gain:.2f} times as fast with {chosen}; {self.tried} of {self.choices:.0f} choices tried>"
+
+    def _repr_html_(self):
+        lines = [line.split(": ", 1) for line in self.report.splitlines()]
+        return f"<p>{html.escape(repr(self)[1:-1])}</p><table>{''.join(map(_row, lines))}</table>"
 
 
 class Kernel:
@@ -26,9 +62,17 @@ class Kernel:
     """
 
     def __init__(self, source, *, isa=None, backend=None, threads=0, **parameters):
-        if isinstance(source, pathlib.Path):
-            source = source.read_text(encoding="utf-8")
-        self._kernel = _core.Kernel(source, parameters, isa=isa, backend=backend, threads=threads)
+        self._kernel = _core.Kernel(_textOf(source), _written(parameters), isa=isa, backend=backend, threads=threads)
+
+    @staticmethod
+    def tune(source, *, seconds=10, store=None, isa=None, backend=None, threads=0, **parameters):
+        """Measures values of the parameters that are not given, of those lists that the text has behind `in`, for about so many seconds: a Tuning.
+
+        What is found is kept in the file `store` (default: the user's, $CUBEJIT_DB), and kernels that are made later without these parameters have
+        the best values. Raises InvalidProblem if there is nothing to vary.
+        """
+        text = _textOf(source)
+        return Tuning(_core.tune_kernel(text, _written(parameters), isa=isa, backend=backend, threads=threads, seconds=seconds, store=store))
 
     def __call__(self, *inputs, threads=0, **named):
         return self._run(inputs, named, threads, False)
@@ -43,8 +87,8 @@ class Kernel:
 
     @property
     def parameters(self):
-        """The value of each."""
-        return self._kernel.parameters
+        """The value of each: an int, or a type's name."""
+        return _read(self._kernel.parameters)
 
     @property
     def tensors(self):
@@ -56,9 +100,23 @@ class Kernel:
         """The tile program that the kernel became: text that `cubejit kernel` reads."""
         return self._kernel.program()
 
+    def dump(self, directory, stages="all", *, kernels="", symbol="", measure=False):
+        """Writes the stages of its generation into a folder of `directory`: the folder's path (docs/howto/read_a_dump.md says what is in it).
+
+        `stages` are of _core.dump_stages(), separated by commas. `kernels`: only those of the program with this in their name. `symbol`: prefix
+        for the stages obj and c-header. `measure`: the page says what a run takes. Raises Unsupported for stages whose component is missing.
+        """
+        return self._kernel.dump(str(directory), stages, kernels, symbol, measure)
+
     def __repr__(self):
         parameters = ", ".join(f"{name}={value}" for name, value in self.parameters.items())
         return f"<cubejit.Kernel {self.name}({parameters})>"
+
+    def _repr_html_(self):
+        tensors = [(name, "output" if output else "input", dtype, list(shape), list(strides)) for name, output, dtype, shape, strides in self.tensors]
+        head = _row(("tensor", "", "type", "shape", "strides"), "th")
+        return (f"<p>{html.escape(repr(self)[1:-1])}</p><table>{head}{''.join(map(_row, tensors))}</table>"
+                f"<details><summary>tile program</summary><pre>{html.escape(self.program)}</pre></details>")
 
     def _run(self, inputs, named, threads, interpret):
         names = [name for name, output, *_ in self.tensors if not output]

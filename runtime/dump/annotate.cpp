@@ -51,8 +51,8 @@ std::pair<int, int> lanesOf(const VectorProgram& program, std::size_t index) {
 
 class Annotator {
  public:
-  Annotator(const Problem& problem, const TileProgram& program, const std::vector<VectorProgram>& vectors)
-      : problem_(problem), p_(program), vectors_(vectors) {}
+  Annotator(const TensorElements& elements, const TileProgram& program, const std::vector<VectorProgram>& vectors)
+      : elements_(elements), p_(program), vectors_(vectors) {}
 
   std::vector<Annotation> run() {
     std::vector<KernelUse> uses = kernelUses(p_);
@@ -63,7 +63,7 @@ class Annotator {
       out[k].touches.resize(vectors_[k].code.size());
     }
     for (std::size_t k = 0; k < out.size(); ++k) visit(k, out[k], false);
-    answers_ = followMoves(p_, questions_);
+    answers_ = followMoves(p_, questions_, elements_.followed());
     for (std::size_t k = 0; k < out.size(); ++k) {
       visit(k, out[k], true);
       if (multiplies(p_.kernels[k])) accumulators(vectors_[k], out[k]);
@@ -107,10 +107,8 @@ class Annotator {
 
   const Buffer& bufferAt(int buffer) const { return p_.buffers[static_cast<std::size_t>(buffer)]; }
 
-  std::optional<Coordinates> coordinatesAt(const Place& place) const {
-    if (!isTensor(place)) return std::nullopt;
-    const auto tensor = tensorNamed(bufferAt(place.buffer).name);
-    return tensor ? elementAt(problem_, *tensor, place.offset) : std::nullopt;
+  std::optional<ElementPlace> elementAt(const Place& place) const {
+    return place.buffer < 0 ? std::nullopt : elements_.elementAt(bufferAt(place.buffer), place.offset);
   }
 
   void visit(std::size_t kernel, Annotation& a, bool answered) {
@@ -134,14 +132,14 @@ class Annotator {
       touch.place = Place{pointer.buffer, pointer.offset + access->offset};
       touch.padding = first.buffer < 0;
       touch.buffer = first.buffer;
-      const auto coordinates = coordinatesAt(first);
-      touch.isTensor = coordinates.has_value();
-      if (coordinates) touch.at = *coordinates;
+      const auto element = elementAt(first);
+      touch.isTensor = element.has_value();
+      if (element) touch.at = *element;
       for (int l = lo + 1; l < hi; ++l) row(touch, first, at(l * lane), l - lo);
       for (const AccessFact::Step& step : access->steps) {
-        const auto moved = coordinatesAt(at(lo * lane + step.bytes));
-        if (!coordinates || !moved) continue;
-        for (std::size_t axis = 0; axis < kCoordinates; ++axis) {
+        const auto moved = elementAt(at(lo * lane + step.bytes));
+        if (!element || !moved) continue;
+        for (std::size_t axis = 0; axis < touch.at.size(); ++axis) {
           if ((*moved)[axis] != touch.at[axis])
             touch.moves.push_back({step.loop, static_cast<int>(axis), (*moved)[axis] - touch.at[axis]});
         }
@@ -153,11 +151,11 @@ class Annotator {
   // Takes lane `lane` into the row if it continues it.
   void row(Touch& touch, const Place& first, const Place& place, int lane) const {
     if (!touch.isTensor || touch.lanes != lane || place.buffer != first.buffer) return;
-    const auto at = coordinatesAt(place);
+    const auto at = elementAt(place);
     if (!at) return;
-    for (std::size_t axis = 0; axis < kCoordinates; ++axis) {
+    for (std::size_t axis = 0; axis < touch.at.size(); ++axis) {
       const std::int64_t stride = lane == 1 ? (*at)[axis] - touch.at[axis] : touch.laneStride;
-      Coordinates next = touch.at;
+      ElementPlace next = touch.at;
       next[axis] += lane * stride;
       if (stride == 0 || next != *at || (lane > 1 && touch.laneAxis != static_cast<int>(axis))) continue;
       touch.laneAxis = static_cast<int>(axis);
@@ -178,7 +176,7 @@ class Annotator {
     std::sort(a.accumulators.begin(), a.accumulators.end(), [](auto& x, auto& y) { return x.reg < y.reg; });
   }
 
-  const Problem& problem_;
+  const TensorElements& elements_;
   const TileProgram& p_;
   const std::vector<VectorProgram>& vectors_;
   std::map<Key, std::size_t> number_;
@@ -205,9 +203,9 @@ TraceArgs exampleArgs(const TileProgram& program, int kernel, const KernelUse& u
   return args;
 }
 
-std::vector<Annotation> annotate(const Problem& problem, const TileProgram& program,
+std::vector<Annotation> annotate(const TensorElements& elements, const TileProgram& program,
                                  const std::vector<VectorProgram>& vectors) {
-  return Annotator(problem, program, vectors).run();
+  return Annotator(elements, program, vectors).run();
 }
 
 }  // namespace cubejit

@@ -12,8 +12,7 @@
 #include "codegen/tile/program.h"
 #include "codegen/vector/program.h"
 #include "codegen/vector/trace.h"
-#include "cubejit/problem.h"
-#include "tiling/coordinates.h"
+#include "runtime/dump/elements.h"
 
 namespace cubejit {
 
@@ -24,7 +23,7 @@ struct Touch {
   bool padding = false;  ///< zeros that stand for no element
   int buffer = -1;       ///< whose element it is: a tensor, or the workspace buffer the trail ended in
   bool isTensor = false;
-  Coordinates at{};  ///< of lane 0; if isTensor
+  ElementPlace at;  ///< of lane 0; if isTensor
   int lanes = 1;  ///< elements along laneAxis, laneStride apart; 1 if it is a scalar, or if the lanes are not in a row
   int laneAxis = -1;
   std::int64_t laneStride = 1;
@@ -54,7 +53,7 @@ struct Annotation {
 TraceArgs exampleArgs(const TileProgram& program, int kernel, const KernelUse& use);
 
 /// `vectors` are the (legalised) programs of `program`'s kernels, one each.
-std::vector<Annotation> annotate(const Problem& problem, const TileProgram& program,
+std::vector<Annotation> annotate(const TensorElements& elements, const TileProgram& program,
                                  const std::vector<VectorProgram>& vectors);
 
 }  // namespace cubejit

@@ -20,8 +20,11 @@ namespace {
 constexpr std::int64_t kMostDumpedEvents = 200000;  // of all cores; pictures and texts are of core 0
 constexpr std::size_t kMostLines = 2000;
 
+const OfConvolution& convolutionOf(const PassStages& s) { return std::get<OfConvolution>(s.origin); }
+
 EmulationReport ofCoreZero(const PassStages& s) {
-  EmulationReport report = chipReport(s.problem, s.plan, s.machine, loweredProgram(s), true, kMostDumpedEvents);
+  const OfConvolution& made = convolutionOf(s);
+  EmulationReport report = chipReport(made.problem, made.plan, s.machine, loweredProgram(s), true, kMostDumpedEvents);
   std::erase_if(report.trace, [](const TraceEvent& e) { return e.core != 0; });
   std::stable_sort(report.trace.begin(), report.trace.end(),
                    [](const TraceEvent& a, const TraceEvent& b) { return a.start < b.start; });
@@ -46,11 +49,12 @@ const TileProgram& loweredProgram(const PassStages& stages) { return stages.lowe
 
 std::string coreProgram(const PassStages& s) {
   const EmulationReport report = ofCoreZero(s);
+  const TilingPlan& plan = convolutionOf(s).plan;
   const CoreCounts& total = report.total;
-  std::string out = std::string(toString(s.plan.pass)) + " on " + s.machine.name + ": " + std::to_string(total.tasks) +
+  std::string out = std::string(toString(plan.pass)) + " on " + s.machine.name + ": " + std::to_string(total.tasks) +
                     " tasks on " + std::to_string(s.machine.cores) + " cores, " + std::to_string(total.blocks) +
                     " base blocks, " + std::to_string(total.instructions) + " instructions, " +
-                    fixed(report.cycles, 0) + " cycles as estimated\nplan " + planToJson(s.plan) +
+                    fixed(report.cycles, 0) + " cycles as estimated\nplan " + planToJson(plan) +
                     "\n\nbuffer   high water   capacity\n";
   for (std::size_t i = 0; i < kCoreBuffers; ++i)
     out += padded(toString(static_cast<CoreBuffer>(i)), 6, true) +
@@ -72,6 +76,7 @@ std::string coreProgram(const PassStages& s) {
 
 std::string chipFacts(const PassStages& s) {
   const EmulationReport report = ofCoreZero(s);
+  const TilingPlan& plan = convolutionOf(s).plan;
   const CoreCounts& core = report.cores.front();
   Json out{{"name", s.machine.name},
            {"cores", s.machine.cores},
@@ -79,7 +84,7 @@ std::string chipFacts(const PassStages& s) {
            {"blocks", report.total.blocks},
            {"instructions", report.total.instructions},
            {"cycles", report.cycles},
-           {"plan", Json::parse(planToJson(s.plan))}};
+           {"plan", Json::parse(planToJson(plan))}};
   for (std::size_t i = 0; i < kCoreBuffers; ++i)
     out["buffers"].push_back({{"name", toString(static_cast<CoreBuffer>(i))},
                               {"bytes", capacityOf(s.machine.buffers, static_cast<CoreBuffer>(i))},
@@ -89,7 +94,7 @@ std::string chipFacts(const PassStages& s) {
         {{"name", toString(static_cast<Pipe>(i))}, {"busy", core.cycles > 0 ? core.busy[i] / core.cycles : 0}});
   Machine one = s.machine;
   one.cores = 1;
-  out["picture"] = timelineSvg(one, {{toString(s.plan.pass), core.cycles, &report.trace}});
+  out["picture"] = timelineSvg(one, {{toString(plan.pass), core.cycles, &report.trace}});
   return oneLine(out);
 }
 

@@ -13,7 +13,7 @@ namespace cubejit {
 /// The program before passes, from which everything of the chip is read.
 const TileProgram& loweredProgram(const PassStages& stages);
 
-/// Text: the core split, buffers, and what core 0 does, instruction by instruction. Precondition: the machine is an NPU.
+/// Text: the core split, buffers, and what core 0 does, instruction by instruction. Precondition: the machine is an NPU, the program a convolution's.
 std::string coreProgram(const PassStages& stages);
 
 /// The same for the page: JSON with buffers (name, capacity, high water), pipes (name, share of the time) and a picture (SVG) of core 0.

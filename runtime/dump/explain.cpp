@@ -141,15 +141,18 @@ std::string text(const KernelStory& s, const Touch& touch) {
     return p.buffer < 0 ? "" : bufferOf(s, p.buffer).name + "+" + std::to_string(p.offset);
   }
   const Buffer& buffer = bufferOf(s, touch.buffer);
-  const TensorAxes axes = axesOf(s.problem, *tensorNamed(buffer.boundName()));
+  const ElementAxes axes = s.elements.axesOf(buffer).value();
   // A loop that changes several coordinates at once wraps around in memory: no multiple of its index says where.
   const auto wraps = [&](int loop) {
     return std::count_if(touch.moves.begin(), touch.moves.end(), [&](const auto& m) { return m.loop == loop; }) > 1;
   };
   std::string inside, wrapped;
-  for (std::size_t a = 0; a < kCoordinates; ++a) {
-    if (axes.extent[a] == 1) continue;
-    inside += (inside.empty() ? "" : " ") + std::string(axes.names[a]) + std::to_string(touch.at[a]);
+  for (std::size_t a = 0; a < touch.at.size(); ++a) {
+    if (axes.extent[a] == 1 && !axes.positional) continue;
+    inside += (inside.empty()    ? ""
+               : axes.positional ? ", "
+                                 : " ") +
+              (axes.positional ? "" : axes.names[a]) + std::to_string(touch.at[a]);
     if (touch.laneAxis == static_cast<int>(a)) {
       inside += ".." + std::to_string(touch.at[a] + (touch.lanes - 1) * touch.laneStride);
       if (touch.laneStride != 1) inside += ":" + std::to_string(touch.laneStride);

@@ -13,14 +13,14 @@ namespace cubejit {
 
 /// What is explained, together; all of it outlives the explanation.
 struct KernelStory {
-  const Problem& problem;
+  const TensorElements& elements;
   const TileProgram& program;
   int kernel;
   const VectorProgram& vector;
   const Annotation& annotation;
 };
 
-/// "dy[h1 w2 c0..15 + 16*i2]"; axes of extent 1 are left out.
+/// "dy[h1 w2 c0..15 + 16*i2]"; axes of extent 1 are left out. Where axes stand by their order, all are there: "A[3, 0..15+16*i2]".
 std::string text(const KernelStory& story, const Touch& touch);
 
 /// One phrase per instruction, "" where there is nothing to say: "dx[w0 c0..15] += w[o0 i0..15] * dy[w0 c0]".

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides file by file; leaves the page to dump/page, the C header to codegen/aot, and what describes the folder to dump/meta.
+// Decides file by file; leaves the page to dump/page, the C header to codegen/aot, and what describes the folder, and commands, to dump/meta.
 #include "runtime/dump/files.h"
 
 #include <fnmatch.h>
@@ -21,7 +21,6 @@
 #include "runtime/dump/throughput_text.h"
 #include "runtime/text/json_machine.h"
 #include "runtime/text/json_problem.h"
-#include "runtime/text/problem_text.h"
 #include "tiling/coordinates.h"
 
 namespace cubejit {
@@ -61,12 +60,29 @@ std::string shapeText(const Problem& problem, TensorId tensor) {
   return text;
 }
 
-std::vector<CTensor> cTensors(const Problem& problem, const TileProgram& program) {
+std::string listOf(const std::vector<lang::Tensor::Dimension>& dimensions, std::int64_t lang::Tensor::Dimension::* of) {
+  std::string text;
+  for (const lang::Tensor::Dimension& d : dimensions) text += (text.empty() ? "" : ", ") + std::to_string(d.*of);
+  return "[" + text + "]";
+}
+
+CTensor cTensor(const OfConvolution& c, const Buffer& buffer) {
+  const TensorId tensor = *tensorNamed(buffer.name);
+  return {byteSize(formatOf(c.problem, tensor).dtype) == 2 ? "uint16_t" : "float", shapeText(c.problem, tensor)};
+}
+
+CTensor cTensor(const OfKernelText& k, const Buffer& buffer) {
+  const auto& all = k.source.tensors;
+  const auto t = std::find_if(all.begin(), all.end(), [&](const lang::Tensor& one) { return one.name == buffer.name; });
+  return {elementBytes(t->element) == 2 ? "uint16_t" : "float",
+          toString(t->element) + std::string(" ") + listOf(t->dimensions, &lang::Tensor::Dimension::extent) +
+              ", strides " + listOf(t->dimensions, &lang::Tensor::Dimension::stride)};
+}
+
+std::vector<CTensor> cTensors(const ProgramOrigin& origin, const TileProgram& program) {
   std::vector<CTensor> out;
   for (const Buffer& buffer : program.buffers) {
-    if (!buffer.isCallers()) continue;
-    const TensorId tensor = *tensorNamed(buffer.name);
-    out.push_back({byteSize(formatOf(problem, tensor).dtype) == 2 ? "uint16_t" : "float", shapeText(problem, tensor)});
+    if (buffer.isCallers()) out.push_back(std::visit([&](const auto& of) { return cTensor(of, buffer); }, origin));
   }
   return out;
 }
@@ -87,8 +103,7 @@ class Files {
       CUBEJIT_RETURN_IF_ERROR(kernel(k));
     }
     if (!any) return FolderFiles{};
-    if (wants(DumpStage::kProblem)) files_["problem.json"] = problemToJson(s_.problem) + "\n";
-    files_["plan.json"] = planToJson(s_.plan) + "\n";  // always: it is what makes the rest again
+    std::visit([&](const auto& of) { source(of); }, s_.origin);
     if (wants(DumpStage::kTile)) files_["tile.txt"] = print(s_.tile, Detail::kFull);
     if (wants(DumpStage::kTile) && s_.lowered) files_["tile.lowered.txt"] = print(*s_.lowered, Detail::kFull);
     if (s_.machine.isEmulated()) {
@@ -111,6 +126,16 @@ class Files {
     if (r_.kernels.empty()) return true;
     const std::string name = kernelSymbol(s_, k);
     return fnmatch(("*" + r_.kernels + "*").c_str(), name.c_str(), 0) == 0;
+  }
+
+  // What makes the rest again is always there.
+  void source(const OfConvolution& c) {
+    if (wants(DumpStage::kProblem)) files_["problem.json"] = problemToJson(c.problem) + "\n";
+    files_["plan.json"] = planToJson(c.plan) + "\n";
+  }
+  void source(const OfKernelText& k) {
+    files_["kernel.tile"] = k.text;
+    files_["parameters.json"] = parametersToJson(k.source) + "\n";
   }
 
   Status kernel(std::size_t k) {
@@ -146,14 +171,8 @@ class Files {
       files_[kernelStem(s_, k) + ".o"] = bytesText(code.bytes);
     }
     if (wants(DumpStage::kCHeader)) {
-      const CHeaderInput input{s_.tile,
-                               cTensors(s_.problem, s_.tile),
-                               s_.machine.isa,
-                               prefix_,
-                               version(),
-                               {"cubejit dump " + toFlags(s_.problem) + " --passes " + toString(s_.plan.pass) +
-                                (s_.machine.isEmulated() ? " --soc " + s_.machine.name : "")},
-                               own};
+      const CHeaderInput input{
+          s_.tile, cTensors(s_.origin, s_.tile), s_.machine.isa, prefix_, version(), {headerCommand(s_)}, own};
       files_[prefix_ + ".h"] = cHeader(input);
     }
     return Unit{};
@@ -180,7 +199,7 @@ ObjectInput aotObject(const ExplainedPass& pass, const std::string& prefix) {
   object.tables.push_back({prefix + "_tables", bytesOf(aotTables(s.tile).words)});
   for (const Buffer& buffer : s.tile.buffers) {
     if (buffer.use == Buffer::Use::kConstant)
-      object.tables.push_back({prefix + "_" + buffer.name, bytesOf(buffer.values)});
+      object.tables.push_back({aotConstantSymbol(prefix, buffer), bytesOf(buffer.values)});
   }
   return object;
 }

@@ -25,10 +25,14 @@ std::string quoted(const std::string& text) {
   return out + "'";
 }
 
-// The flags behind `cubejit dump` that ask for this folder, all but the plan and where to write.
+std::string programFlags(const OfConvolution& c) { return toFlags(c.problem) + " --passes " + toString(c.plan.pass); }
+std::string programFlags(const OfKernelText& k) { return settingFlags(k.source); }
+
+// The flags behind `cubejit dump`, or behind the file of `cubejit kernel`, that ask for this folder, all but the plan and where to write.
 std::string flags(const PassStages& s, const FilesRequest& r) {
-  std::string text = toFlags(s.problem) + " --passes " + toString(s.plan.pass) + " --isa " +
-                     toString(s.machine.isa.level) + " --emit " + stageList(r.stages);
+  std::string text = std::visit([](const auto& of) { return programFlags(of); }, s.origin);
+  text += (text.empty() ? "--isa " : " --isa ") + std::string(toString(s.machine.isa.level)) + " --emit " +
+          stageList(r.stages);
   if (!r.backend.empty() && r.backend != "xbyak") text += " --backend " + r.backend;
   if (s.lowered) text += " --fast";
   if (!r.kernels.empty()) text += " --kernels " + quoted(r.kernels);
@@ -36,7 +40,23 @@ std::string flags(const PassStages& s, const FilesRequest& r) {
   return text;
 }
 
+Json parametersOf(const lang::Source& kernel) {
+  Json out = Json::object();
+  for (const lang::Parameter& p : kernel.parameters) out[p.name] = p.textOf(p.value);
+  return out;
+}
+
+bool isKernel(const PassStages& s) { return std::holds_alternative<OfKernelText>(s.origin); }
+
 }  // namespace
+
+std::string parametersToJson(const lang::Source& kernel) { return oneLine(parametersOf(kernel)); }
+
+std::string headerCommand(const PassStages& s) {
+  const std::string flags = std::visit([](const auto& of) { return programFlags(of); }, s.origin);
+  if (!isKernel(s)) return "cubejit dump " + flags + (s.machine.isEmulated() ? " --soc " + s.machine.name : "");
+  return "cubejit kernel kernel.tile" + (flags.empty() ? "" : " " + flags);
+}
 
 std::string metaJson(const PassStages& s, const FilesRequest& r, const FolderFiles& files) {
   const auto hash = [&](const std::string& bytes) {
@@ -46,13 +66,20 @@ std::string metaJson(const PassStages& s, const FilesRequest& r, const FolderFil
   out["schema"] = "cubejit.dump/1";
   out["version"] = version();
   out["program"] = s.tile.name;
-  out["pass"] = toString(s.plan.pass);
+  const auto* const convolution = std::get_if<OfConvolution>(&s.origin);
+  if (convolution != nullptr) out["pass"] = toString(convolution->plan.pass);
   out["isa"] = toString(s.machine.isa.level);
   out["backend"] = r.backend;
-  out["problem"] = Json::parse(problemToJson(s.problem));
-  out["layout"] = toString(s.problem.layout);
-  out["dtype"] = toString(s.problem.dtype);
-  out["plan"] = Json::parse(planToJson(s.plan));
+  if (convolution != nullptr) {
+    out["problem"] = Json::parse(problemToJson(convolution->problem));
+    out["layout"] = toString(convolution->problem.layout);
+    out["dtype"] = toString(convolution->problem.dtype);
+    out["plan"] = Json::parse(planToJson(convolution->plan));
+  } else {
+    const lang::Source& kernel = std::get<OfKernelText>(s.origin).source;
+    out["kernel"] = kernel.name;
+    out["parameters"] = parametersOf(kernel);
+  }
   if (s.machine.isEmulated())
     out["machine"] = Json::parse(machineToJson(s.machine));
   else
@@ -61,8 +88,9 @@ std::string metaJson(const PassStages& s, const FilesRequest& r, const FolderFil
                       {"l1d_bytes", s.machine.buffers.l0aBytes},
                       {"l2_bytes", s.machine.buffers.l1Bytes},
                       {"l3_bytes", s.machine.buffers.l2Bytes}};
-  out["command"] =
-      "cubejit dump " + flags(s, r) + (s.machine.isEmulated() ? " --soc " + quoted(s.machine.name) : "") + " -o DIR";
+  out["command"] = isKernel(s) ? "cubejit kernel kernel.tile " + flags(s, r) + " --dump DIR"
+                               : "cubejit dump " + flags(s, r) +
+                                     (s.machine.isEmulated() ? " --soc " + quoted(s.machine.name) : "") + " -o DIR";
   out["kernels"] = Json::array();
   for (std::size_t k = 0; k < s.vectors.size(); ++k) {
     Json kernel{{"name", s.vectors[k].name}, {"symbol", kernelSymbol(s, k)}, {"vector_ops", s.vectors[k].code.size()}};
@@ -80,15 +108,19 @@ std::string metaJson(const PassStages& s, const FilesRequest& r, const FolderFil
 }
 
 std::string reproScript(const PassStages& s, const FilesRequest& r) {
+  const std::string command = isKernel(s) ? "kernel \"$here/kernel.tile\" " + flags(s, r) + " \\\n  --dump"
+                                          : "dump " + flags(s, r) +
+                                                (s.machine.isEmulated() ? " \\\n  --soc \"$here/machine.json\"" : "") +
+                                                " \\\n  --plan \"$here/plan.json\" -o";
   return "#!/bin/sh\n"
          "# Makes this folder again and compares every file byte by byte. CUBEJIT says which command to use.\n"
          "set -eu\n"
          "here=$(cd \"$(dirname \"$0\")\" && pwd)\n"
          "again=$(mktemp -d)\n"
          "trap 'rm -rf \"$again\"' EXIT\n"
-         "\"${CUBEJIT:-cubejit}\" dump " +
-         flags(s, r) + (s.machine.isEmulated() ? " \\\n  --soc \"$here/machine.json\"" : "") +
-         " \\\n  --plan \"$here/plan.json\" -o \"$again\" > \"$again/folders\"\n"
+         "\"${CUBEJIT:-cubejit}\" " +
+         command +
+         " \"$again\" > \"$again/folders\"\n"
          "diff -r \"$here\" \"$(cat \"$again/folders\")\" && echo \"same: $(ls \"$here\" | wc -l) files\"\n";
 }
 

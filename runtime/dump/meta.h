@@ -12,7 +12,13 @@ namespace cubejit {
 /// JSON, schema cubejit.dump/1. Nothing in it changes from run to run.
 std::string metaJson(const PassStages& stages, const FilesRequest& request, const FolderFiles& files);
 
-/// A shell script: it runs the command with this folder's plan and compares the result byte by byte.
+/// A kernel's parameters and their values, as its text writes them.
+std::string parametersToJson(const lang::Source& kernel);
+
+/// The command whose code a C header is of.
+std::string headerCommand(const PassStages& stages);
+
+/// A shell script: it runs the command with this folder's plan, or text and parameters, and compares the result byte by byte.
 std::string reproScript(const PassStages& stages, const FilesRequest& request);
 
 }  // namespace cubejit

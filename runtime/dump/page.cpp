@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "codegen/tile/overloaded.h"
 #include "codegen/tile/print.h"
 #include "codegen/tile/touch.h"
 #include "codegen/vector/op_table.h"
@@ -36,9 +37,11 @@ class PageData {
     const Buffers caches = s_.machine.isEmulated() ? detectHost(s_.machine.isa.level).buffers : s_.machine.buffers;
     Json out{{"name", dumpName(s_)},
              {"version", version()},
-             {"pass", toString(s_.plan.pass)},
+             {"pass", convolution_ == nullptr ? "kernel" : toString(convolution_->plan.pass)},
              {"isa", toString(s_.machine.isa.level)},
-             {"flags", toFlags(s_.problem)},
+             {"flags", std::visit(overloaded{[](const OfConvolution& c) { return toFlags(c.problem); },
+                                             [](const OfKernelText& k) { return settingFlags(k.source); }},
+                                  s_.origin)},
              {"machine",
               {{"l1", caches.l0aBytes},
                {"l2", caches.l1Bytes},
@@ -46,21 +49,11 @@ class PageData {
                {"registers", s_.machine.isa.vectorRegs},
                {"vector_bytes", s_.machine.isa.vectorBits / 8},
                {"letter", registerName(s_.machine.isa)}}}};
-    const Problem& p = s_.problem;
-    out["problem"] = {{"rank", p.rank},
-                      {"batch", p.batch},
-                      {"cin", p.cin},
-                      {"cout", p.cout},
-                      {"groups", p.groups},
-                      {"in", dhw(p.in)},
-                      {"out", dhw(p.out)},
-                      {"kernel", dhw(p.kernel)},
-                      {"stride", dhw(p.stride)},
-                      {"dilation", dhw(p.dilation)},
-                      {"pad", dhw(p.padBefore)},
-                      {"transposed", p.transposed},
-                      {"dtype", toString(p.dtype)},
-                      {"layout", toString(p.layout)}};
+    if (convolution_ != nullptr) out["problem"] = problem(convolution_->problem);
+    if (const auto* const k = std::get_if<OfKernelText>(&s_.origin)) {
+      out["kernel"] = k->source.name;
+      out["text"] = k->text;
+    }
     if (!s_.measured.empty()) out["measured"] = s_.measured;
     if (s_.machine.isEmulated()) out["chip"] = Json::parse(chipFacts(s_));
     for (const Buffer& b : s_.tile.buffers) out["buffers"].push_back(buffer(b));
@@ -70,16 +63,45 @@ class PageData {
   }
 
  private:
+  static Json problem(const Problem& p) {
+    return {{"rank", p.rank},
+            {"batch", p.batch},
+            {"cin", p.cin},
+            {"cout", p.cout},
+            {"groups", p.groups},
+            {"in", dhw(p.in)},
+            {"out", dhw(p.out)},
+            {"kernel", dhw(p.kernel)},
+            {"stride", dhw(p.stride)},
+            {"dilation", dhw(p.dilation)},
+            {"pad", dhw(p.padBefore)},
+            {"transposed", p.transposed},
+            {"dtype", toString(p.dtype)},
+            {"layout", toString(p.layout)}};
+  }
   static Json dhw(const Dhw& v) { return Json::array({v.d, v.h, v.w}); }
 
   Json buffer(const Buffer& b) const {
-    Json out{{"name", b.name}, {"role", b.isCallers() ? b.name : toString(b.use)}, {"bytes", b.bytes}};
-    const auto tensor = tensorNamed(b.boundName());
-    if (!tensor) return out;
-    const TensorAxes axes = axesOf(s_.problem, *tensor);
-    out["axes"] = axes.names;
-    out["extent"] = axes.extent;
+    Json out{{"name", b.name}, {"role", roleOf(b)}, {"bytes", b.bytes}};
+    auto axes = g_.elements->axesOf(b);
+    if (!axes) return out;
+    if (axes->positional) {
+      for (std::string& name : axes->names) name += ":";
+      axes->names.resize(std::max(axes->names.size(), kDrawnAxes));
+    }
+    out["axes"] = axes->names;
+    out["extent"] = drawn(axes->extent, 1);
     return out;
+  }
+  // By its role a tensor has its colour: a convolution's by its name, a kernel's in turns.
+  std::string roleOf(const Buffer& b) const {
+    if (convolution_ != nullptr) return b.isCallers() ? b.name : toString(b.use);
+    return "t" + std::to_string(static_cast<std::size_t>(&b - s_.tile.buffers.data()) % kColours);
+  }
+  // The page's pictures take five axes or more.
+  static std::vector<std::int64_t> drawn(std::vector<std::int64_t> numbers, std::int64_t rest) {
+    numbers.resize(std::max(numbers.size(), kDrawnAxes), rest);
+    return numbers;
   }
 
   Json phaseOf(const Phase& phase) const {
@@ -117,7 +139,7 @@ class PageData {
   Json touch(const KernelStory& story, const Touch& t) const {
     Json out{{"b", t.buffer}, {"m", t.place.buffer}, {"s", text(story, t)}};
     if (!t.isTensor) return out;
-    out["at"] = t.at;
+    out["at"] = drawn(t.at, 0);
     out["n"] = t.lanes;
     out["ax"] = t.laneAxis;
     out["st"] = t.laneStride;
@@ -251,9 +273,12 @@ class PageData {
     return out;
   }
 
+  static constexpr std::size_t kDrawnAxes = 5, kColours = 6;
+
   const ExplainedPass& g_;
   const PassStages& s_;
   const BinaryTools& tools_;
+  const OfConvolution* const convolution_ = std::get_if<OfConvolution>(&s_.origin);  ///< null: of a kernel's text
 };
 
 void replace(std::string& text, const std::string& what, const std::string& with) {
@@ -269,8 +294,9 @@ Result<std::string> kernelPage(const ExplainedPass& pass, const BinaryTools& too
   for (std::size_t at = data.find("</"); at != std::string::npos; at = data.find("</", at)) data.replace(at, 2, "<\\/");
   std::string page = kPageHtml;
   replace(page, "{{title}}", dumpName(pass.stages));
-  replace(page, "{{style}}", kPageStyle);
-  replace(page, "{{script}}", std::string(kPageScript) + kPagePictures);
+  const bool isKernel = std::holds_alternative<OfKernelText>(pass.stages.origin);
+  replace(page, "{{style}}", std::string(kPageStyle) + (isKernel ? kPageKernelStyle : ""));
+  replace(page, "{{script}}", std::string(kPageScript) + (isKernel ? kPageKernel : kPageConvolution) + kPagePictures);
   replace(page, "{{data}}", data);
   return page;
 }

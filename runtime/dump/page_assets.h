@@ -8,6 +8,9 @@ namespace cubejit {
 extern const char* const kPageHtml;
 extern const char* const kPageStyle;
 extern const char* const kPageScript;
+extern const char* const kPageConvolution;
+extern const char* const kPageKernel;
+extern const char* const kPageKernelStyle;
 extern const char* const kPagePictures;
 
 }  // namespace cubejit

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what is looked at when a pass is dumped: every stage of it, and what is known about its kernels.
+// Decides what is looked at when a program is dumped, a convolution's pass or a kernel in the kernel language: what it was made of, every stage, and
+// what is known about its kernels.
 // Leaves files and their contents to runtime/dump/files.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "codegen/binary/tools.h"
 #include "codegen/code.h"
+#include "codegen/lang/source.h"
 #include "codegen/listing.h"
 #include "codegen/tile/program.h"
 #include "codegen/vector/program.h"
@@ -19,11 +23,21 @@
 
 namespace cubejit {
 
-/// One pass of one problem with all its stages; `codes` has one entry per kernel.
-struct PassStages {
+/// What a program was made of: one pass of a convolution, or a kernel's text with the values of its parameters.
+struct OfConvolution {
   const Problem& problem;
-  const Machine& machine;
   const TilingPlan& plan;
+};
+struct OfKernelText {
+  const std::string& text;
+  const lang::Source& source;  ///< that it became
+};
+using ProgramOrigin = std::variant<OfConvolution, OfKernelText>;
+
+/// A program with all its stages; `codes` has one entry per kernel.
+struct PassStages {
+  ProgramOrigin origin;
+  const Machine& machine;
   const TileProgram& tile;
   const std::vector<VectorProgram>& vectors;
   const std::vector<Code>& codes;
@@ -31,23 +45,28 @@ struct PassStages {
   std::string measured{};  ///< what a run took on this machine, a sentence; empty: that was not measured
 };
 
+/// "--set M=64,N=200", as the command takes parameters; empty if the kernel has none.
+std::string settingFlags(const lang::Source& kernel);
+
 /// The same, explained.
 struct ExplainedPass {
   const PassStages& stages;
+  std::shared_ptr<const TensorElements> elements;
   std::vector<Annotation> annotations;
   std::vector<Code> codes;                             ///< per kernel, raw; empty without the component
   std::vector<std::vector<MachineLine>> instructions;  ///< the same
   std::vector<Listing> listings;                       ///< the same
 
   KernelStory story(std::size_t kernel) const {
-    return {stages.problem, stages.tile, static_cast<int>(kernel), stages.vectors[kernel], annotations[kernel]};
+    return {*elements, stages.tile, static_cast<int>(kernel), stages.vectors[kernel], annotations[kernel]};
   }
 };
 
 /// `tools` may be null: then there are no instructions and listings.
 Result<ExplainedPass> explain(const PassStages& stages, const BinaryTools* tools);
 
-/// "dx_f32_n1c64k64_1x56x56_..._ndhwc__avx512": the folder of a dump, and the prefix of symbols.
+/// "dx_f32_n1c64k64_1x56x56_..._ndhwc__avx512": the folder of a dump, and the prefix of symbols. A kernel's is "softmax_M64_N200_rows8__avx512",
+/// without the parameters where there are too many for a file's name.
 std::string dumpName(const PassStages& stages);
 
 /// "k02_dx_8x2": the beginning of a kernel's file names.

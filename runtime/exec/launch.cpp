@@ -81,12 +81,16 @@ LaunchProgram::LaunchProgram(const TileProgram& program, KernelRunner runner)
 LaunchProgram::FlatPhase LaunchProgram::flatPhase(const Phase& phase) const {
   FlatPhase flat;
   flat.streams = phase.streams;
-  flat.parallelAxes = phase.parallelAxes;
   flat.tasks = taskCount(phase);
   flat.workCycles = phase.workCycles;
   FlatNests nests = flatten(phase);
   flat.axes = std::move(nests.axes);
   flat.body = std::move(nests.body);
+  for (const int axis : phase.parallelAxes) {
+    const FlatAxis& a = flat.axes[static_cast<std::size_t>(axis)];
+    const bool moves = std::any_of(a.delta.begin(), a.delta.end(), [](std::int64_t delta) { return delta != 0; });
+    if (a.steps() != 1 || moves || a.cls[0] != 0) flat.parallelAxes.push_back(axis);
+  }
   for (const Call* call : nests.calls) flat.calls.push_back(flatCall(*call));
   return flat;
 }
@@ -213,23 +217,37 @@ void LaunchProgram::walk(Walk& w, const std::vector<FlatNode>& nodes, const std:
 }
 
 void LaunchProgram::runTasks(const FlatPhase& phase, const Slot& slot, std::int64_t begin, std::int64_t end) const {
+  if (begin >= end) return;  // an axis may have no steps
   const KeptTiles kept(usesTiles_);
   Walk w{phase, {}, {}, times_ ? times_->row(slot.index) : nullptr, slot.residual};
   const std::uint64_t began = w.counters == nullptr ? 0 : ticksNow();
   for (std::size_t s = 0; s < phase.streams.size(); ++s) {
     w.base[s] = moved(slot.bases[static_cast<std::size_t>(phase.streams[s].buffer)], phase.streams[s].offset);
   }
+  const std::size_t streams = phase.streams.size();
+  std::array<std::int64_t, kMaxAxes> step;  // of each parallel axis
+  std::int64_t rest = begin;
+  for (auto axis = phase.parallelAxes.rbegin(); axis != phase.parallelAxes.rend(); ++axis) {
+    const int steps = phase.axes[static_cast<std::size_t>(*axis)].steps();
+    step[static_cast<std::size_t>(*axis)] = rest % steps;
+    rest /= steps;
+  }
+  std::array<std::int64_t, kMaxStreams> offsets;
   for (std::int64_t task = begin; task < end; ++task) {
-    std::array<std::int64_t, kMaxStreams> offsets{};
-    std::int64_t rest = task;
-    for (auto axis = phase.parallelAxes.rbegin(); axis != phase.parallelAxes.rend(); ++axis) {
-      const FlatAxis& a = phase.axes[static_cast<std::size_t>(*axis)];
-      const auto step = static_cast<std::size_t>(rest % a.steps());
-      rest /= a.steps();
-      w.cls[static_cast<std::size_t>(*axis)] = a.cls[step];
-      for (std::size_t s = 0; s < phase.streams.size(); ++s) offsets[s] += a.delta[step * phase.streams.size() + s];
+    std::fill_n(offsets.begin(), streams, 0);
+    for (const int axis : phase.parallelAxes) {
+      const auto number = static_cast<std::size_t>(axis);
+      const FlatAxis& a = phase.axes[number];
+      const auto at = static_cast<std::size_t>(step[number]);
+      w.cls[number] = a.cls[at];
+      for (std::size_t s = 0; s < streams; ++s) offsets[s] += a.delta[at * streams + s];
     }
     walk(w, phase.body, offsets.data());
+    for (auto axis = phase.parallelAxes.rbegin(); axis != phase.parallelAxes.rend(); ++axis) {
+      std::int64_t& at = step[static_cast<std::size_t>(*axis)];
+      if (++at < phase.axes[static_cast<std::size_t>(*axis)].steps()) break;
+      at = 0;
+    }
   }
   if (w.counters != nullptr) w.counters[times_->phaseAt(static_cast<std::size_t>(&phase - phases_.data()))].add(began);
 }

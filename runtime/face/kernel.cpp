@@ -7,18 +7,18 @@
 #include <cstdint>
 #include <utility>
 
-#include "codegen/lang/lower.h"
-#include "codegen/lang/parse.h"
 #include "codegen/tile/caller_buffers.h"
 #include "codegen/tile/interpret_program.h"
 #include "codegen/tile/print.h"
 #include "cubejit/cubejit.hpp"
+#include "runtime/dump/dump.h"
 #include "runtime/exec/launch.h"
 #include "runtime/host/aligned_memory.h"
 #include "runtime/host/overlap.h"
 #include "runtime/host/threads.h"
-#include "runtime/loader/load_programs.h"
+#include "runtime/loader/load_kernel.h"
 #include "runtime/text/printable.h"
+#include "runtime/tuning/tune_kernel.h"
 #include "tiling/no_throw.h"
 
 namespace cubejit {
@@ -33,22 +33,27 @@ KernelTensor faceOf(const lang::Tensor& t) {
   return face;
 }
 
+lang::Settings settingsOf(const KernelParameters& parameters) {
+  lang::Settings settings;
+  for (const auto& [name, value] : parameters) settings[name] = value.text();
+  return settings;
+}
+
 }  // namespace
 
 struct TiledKernel::State {
   explicit State(const Options& options) : session(options) {}
 
   Session session;
-  lang::Source source;
+  std::string text;
+  LoadedKernel kernel;
   std::vector<KernelTensor> tensors;
-  std::map<std::string, std::int64_t> parameters;
-  LoadedCode code;
-  std::unique_ptr<CompiledPass> part;
+  KernelParameters parameters;
   std::vector<std::size_t> order;  ///< by the program's callers' buffers: which tensor
 
   Status check(const std::vector<void*>& buffers) const {
     if (buffers.size() != tensors.size())
-      return invalidInput(source.name + " has " + std::to_string(tensors.size()) + " tensors, here are " +
+      return invalidInput(kernel.source.name + " has " + std::to_string(tensors.size()) + " tensors, here are " +
                               std::to_string(buffers.size()) + " addresses",
                           Stage::kRun);
     std::string broken;
@@ -74,43 +79,70 @@ struct TiledKernel::State {
 
 TiledKernel::TiledKernel() = default;
 TiledKernel::~TiledKernel() = default;
-const std::string& TiledKernel::name() const { return state_->source.name; }
+const std::string& TiledKernel::name() const { return state_->kernel.source.name; }
 const std::vector<KernelTensor>& TiledKernel::tensors() const { return state_->tensors; }
-const std::map<std::string, std::int64_t>& TiledKernel::parameters() const { return state_->parameters; }
-std::string TiledKernel::program() const { return print(state_->part->tile, Detail::kFull); }
+const KernelParameters& TiledKernel::parameters() const { return state_->parameters; }
+std::string TiledKernel::program() const { return print(state_->kernel.part->tile, Detail::kFull); }
 
-Result<std::unique_ptr<TiledKernel>> TiledKernel::create(const std::string& text,
-                                                         const std::map<std::string, std::int64_t>& parameters,
+Result<std::unique_ptr<TiledKernel>> TiledKernel::create(const std::string& text, const KernelParameters& parameters,
                                                          const Options& options) {
   return withoutThrowing(Stage::kTile, [&]() -> Result<std::unique_ptr<TiledKernel>> {
-    std::unique_ptr<TiledKernel> kernel(new TiledKernel);
-    kernel->state_ = std::make_unique<State>(options);
-    State& s = *kernel->state_;
+    std::unique_ptr<TiledKernel> made(new TiledKernel);
+    made->state_ = std::make_unique<State>(options);
+    State& s = *made->state_;
     CUBEJIT_RETURN_IF_ERROR(s.session.status());
-    if (s.session.machine().isEmulated())
-      return Error{ErrorCode::kUnsupported, Stage::kTile,
-                   "kernels of one's own run on hosts; leave the chip out of the options"};
-    CUBEJIT_TRY(source, lang::parse(text, parameters));
-    s.source = std::move(source);
-    for (const lang::Parameter& p : s.source.parameters) s.parameters[p.name] = p.value;
-    CUBEJIT_TRY(program, lang::lower(s.source, s.session.machine().isa));
-    for (const lang::Tensor& t : s.source.tensors) {
+    const lang::Settings settings =
+        withTunedSettings(text, settingsOf(parameters), s.session.machine(), s.session.options());
+    CUBEJIT_TRY(kernel, loadKernel(text, settings, s.session.machine(), s.session.options()));
+    s.text = text;
+    s.kernel = std::move(kernel);
+    for (const lang::Parameter& p : s.kernel.source.parameters) s.parameters.emplace(p.name, p.textOf(p.value));
+    for (const lang::Tensor& t : s.kernel.source.tensors) {
       if (t.use == Buffer::Use::kInput || t.use == Buffer::Use::kOutput) s.tensors.push_back(faceOf(t));
     }
-    CUBEJIT_TRY(part, compileProgram(std::move(program), s.session.machine(), s.session.options(), s.code));
-    s.part = std::move(part);
-    for (const Buffer& buffer : s.part->tile.buffers) {
+    for (const Buffer& buffer : s.kernel.part->tile.buffers) {
       if (!buffer.isCallers()) continue;
       const auto named = std::find_if(s.tensors.begin(), s.tensors.end(),
                                       [&](const KernelTensor& t) { return t.name == buffer.name; });
       s.order.push_back(static_cast<std::size_t>(named - s.tensors.begin()));
     }
-    return kernel;
+    return made;
+  });
+}
+
+Result<KernelTuning> TiledKernel::tune(const std::string& text, const KernelParameters& parameters,
+                                       const Options& options, double seconds) {
+  return withoutThrowing(Stage::kPlan, [&]() -> Result<KernelTuning> {
+    const Session session(options);
+    CUBEJIT_RETURN_IF_ERROR(session.status());
+    if (!(seconds > 0)) return invalidInput("tuning takes more than 0 seconds", Stage::kPlan);
+    KernelTuning tuning;
+    KernelTuneSetup setup;
+    setup.text = text;
+    setup.fixed = settingsOf(parameters);
+    setup.mostSeconds = seconds;
+    setup.tried = [&](const KernelRecord& record) { tuning.report += lineOf(record) + "\n"; };
+    CUBEJIT_TRY(found, tuneKernel(setup, session.machine(), session.options()));
+    for (const auto& [name, value] : found.settings) tuning.parameters.emplace(name, KernelParameter(value));
+    tuning.gain = 1 / found.best.relative;
+    tuning.untunedSeconds = static_cast<double>(medianNs(found.untuned.samplesNs)) * 1e-9;
+    tuning.choices = found.choices;
+    tuning.tried = found.tried;
+    tuning.known = found.known;
+    for (const std::string& note : found.notes) tuning.report += note + "\n";
+    return tuning;
+  });
+}
+
+Result<std::string> TiledKernel::dump(const DumpRequest& request) const {
+  return withoutThrowing(Stage::kRun, [&]() -> Result<std::string> {
+    const State& s = *state_;
+    return dumpKernel(s.text, settingsOf(s.parameters), request, s.session.machine(), s.session.options());
   });
 }
 
 std::size_t TiledKernel::workspaceBytes(int threads) const {
-  return state_->part->launch->workspaceBytes(state_->threadsFor(threads));
+  return state_->kernel.part->launch->workspaceBytes(state_->threadsFor(threads));
 }
 
 Status TiledKernel::run(const std::vector<void*>& buffers, void* workspace, int threads) const {
@@ -131,8 +163,8 @@ Status TiledKernel::run(const std::vector<void*>& buffers, void* workspace, int 
     }
     auto* const at = static_cast<char*>(workspace == nullptr ? static_cast<void*>(own.get()) : workspace);
     const Options& options = s.session.options();
-    s.part->launch->run(s.bound(buffers), nullptr, at,
-                        Team{slots, options.parallelFor, options.pinThreads, options.wakeCycles});
+    s.kernel.part->launch->run(s.bound(buffers), nullptr, at,
+                               Team{slots, options.parallelFor, options.pinThreads, options.wakeCycles});
     return Unit{};
   });
 }
@@ -140,7 +172,7 @@ Status TiledKernel::run(const std::vector<void*>& buffers, void* workspace, int 
 Status TiledKernel::interpret(const std::vector<void*>& buffers) const {
   return withoutThrowing(Stage::kRun, [&]() -> Status {
     CUBEJIT_RETURN_IF_ERROR(state_->check(buffers));
-    return cubejit::interpret(state_->part->tile, state_->bound(buffers));
+    return cubejit::interpret(state_->kernel.part->tile, state_->bound(buffers));
   });
 }
 

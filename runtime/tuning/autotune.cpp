@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "runtime/host/cpu.h"
+#include "runtime/tuning/contest.h"
 #include "runtime/tuning/json_record.h"
 
 namespace cubejit {
@@ -20,24 +21,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kUntuned = 0;  // the number of the planner's choice in the lab; challengers count up from 1
-constexpr int kBatchPairs = 2, kConfirmPairs = 3;  // taken at once
-constexpr double kFirstLook = 1.6;                 // slower than this in the very first pair: out
-constexpr int kMostFailures = 3;                   // in a row: the lab itself is broken
-constexpr double kConfirmShare = 0.25;             // of the time allowed, kept for the last races
-constexpr int kFreshProcesses = 3;                 // in which they are run
+constexpr int kMostFailures = 3;        // in a row: the lab itself is broken
+constexpr double kConfirmShare = 0.25;  // of the time allowed, kept for the last races
 constexpr double kAny = std::numeric_limits<double>::infinity();
-
-struct Duel {
-  RaceVerdict verdict = RaceVerdict::kOpen;
-  Ratio ratio;
-  std::vector<std::int64_t> challenger, incumbent;
-  LabReply lost;  ///< not ok: the challenger did not come back
-};
 
 class Search {
  public:
-  Search(const TuneSetup& setup, Lab& lab, const TuneWatch& watch) : setup_(setup), lab_(lab), watch_(watch) {}
+  Search(const TuneSetup& setup, Lab& lab, const TuneWatch& watch)
+      : setup_(setup), lab_(lab), watch_(watch), contest_(lab, setup.rules, watch.stop) {}
 
   Result<TuneOutcome> run() {
     if (tilesAreImitated() && setup_.machine.isa.matrixUnit() != nullptr)
@@ -65,9 +56,8 @@ class Search {
 
  private:
   double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
-  bool stopped() const { return watch_.stop && watch_.stop(); }
   bool over() {
-    if (stopped()) {
+    if (contest_.stopped()) {
       out_.interrupted = true;
       return true;
     }
@@ -118,7 +108,7 @@ class Search {
                    std::string("the untuned plan of ") + toString(setup_.key.pass) + " is " +
                        toString(out_.untuned.status) + ": " + out_.untuned.message};
     }
-    bestNs_ = medianNs(out_.untuned.samplesNs);
+    contest_.expect(medianNs(out_.untuned.samplesNs));
     strategy.learn(untuned, 1.0);
     out_.best = out_.untuned;
     bestNumber_ = kUntuned;
@@ -169,16 +159,16 @@ class Search {
     const LabReply right = loaded.ok() ? lab_.verify(number) : loaded;  // a stranger's plan is believed only after that
     if (!right.ok()) {
       lab_.drop(number);
-      if (right.status == TrialStatus::kWrong || (right.status == TrialStatus::kCrashed && !stopped()))
+      if (right.status == TrialStatus::kWrong || (right.status == TrialStatus::kCrashed && !contest_.stopped()))
         withdraw(record, right.message);
       else
         measured_[identity].verified = false;  // what cannot be run here is not for this run to judge
       return;
     }
     const bool unsure = !record.won && bestNumber_ != kUntuned;
-    if (unsure && race(bestNumber_, number, false).verdict != RaceVerdict::kFaster) return lab_.drop(number);
+    if (unsure && contest_.race(bestNumber_, number).verdict != RaceVerdict::kFaster) return lab_.drop(number);
     replaceBest(number, record);
-    bestNs_ = 0;  // its samples are of another time
+    contest_.expect(0);  // its samples are of another time
   }
 
   void adopt(Strategy& strategy) {
@@ -193,46 +183,6 @@ class Search {
     out_.best = record;
   }
 
-  // Rounds in turn until the difference is decided. Disturbed batches do not count.
-  Duel race(int incumbent, int challenger, bool confirming) {
-    Duel duel;
-    int discarded = 0;
-    for (int batch = confirming ? kConfirmPairs : 1; duel.verdict == RaceVerdict::kOpen;
-         batch = confirming ? kConfirmPairs : kBatchPairs) {
-      const LabReply reply = lab_.sample({incumbent, challenger}, batch);
-      if (!reply.ok()) {
-        duel.lost = reply;
-        return duel;
-      }
-      const std::vector<std::int64_t>&mine = reply.samplesNs[0], &theirs = reply.samplesNs[1];
-      if (discarded < setup_.rules.mostDiscarded && disturbed(mine, bestNs_, setup_.rules)) {
-        ++discarded;
-        ++out_.discarded;
-        if (discarded == setup_.rules.mostDiscarded) bestNs_ = 0;  // not a disturbance: the machine is slower now
-        continue;
-      }
-      if (mine.size() > 1) bestNs_ = bestNs_ == 0 ? medianNs(mine) : std::min(bestNs_, medianNs(mine));
-      duel.incumbent.insert(duel.incumbent.end(), mine.begin(), mine.end());
-      duel.challenger.insert(duel.challenger.end(), theirs.begin(), theirs.end());
-      duel.ratio = ratioOf(duel.incumbent, duel.challenger);
-      if (confirming)
-        duel.verdict = judgeConfirmation(duel.ratio, setup_.rules);
-      else if (duel.ratio.pairs == 1 && duel.ratio.median > kFirstLook)
-        duel.verdict = RaceVerdict::kNotFaster;
-      else
-        duel.verdict = judge(duel.ratio, setup_.rules);
-      if (duel.verdict == RaceVerdict::kOpen && stopped()) duel.verdict = RaceVerdict::kNotFaster;
-    }
-    return duel;
-  }
-
-  // Ratios of ratios add up their errors: what wins is timed against the untuned plan itself.
-  double againstUntuned(int number, double chained) {
-    constexpr int kPairs = 7;
-    const LabReply times = lab_.sample({kUntuned, number}, kPairs);
-    return times.ok() ? ratioOf(times.samplesNs[0], times.samplesNs[1]).median : chained;
-  }
-
   TuneRecord tryPlan(const SearchPlan& plan) {
     const int number = nextNumber_++;
     TuneRecord record = blank(plan);
@@ -245,7 +195,7 @@ class Search {
       record.status = TrialStatus::kDuplicate;
       record.relative = twin->second;
     } else if (loaded.ok()) {
-      const Duel duel = race(bestNumber_, number, false);
+      const Duel duel = contest_.race(bestNumber_, number);
       record.status = duel.lost.status;
       record.message = duel.lost.message;
       record.samplesNs = duel.challenger;
@@ -255,14 +205,14 @@ class Search {
         record.status = right.status;
         record.message = right.message;
         record.verified = right.ok();
-        if (right.ok()) record.relative = againstUntuned(number, record.relative);
+        if (right.ok()) record.relative = contest_.againstUntuned(number).value_or(record.relative);
       }
     }
     ++out_.tried;
     ++out_.byStatus[static_cast<int>(record.status)];
     if (record.verified) {
       replaceBest(number, record);
-      bestNs_ = medianNs(record.samplesNs);
+      contest_.expect(medianNs(record.samplesNs));
     } else {
       lab_.drop(number);
     }
@@ -284,24 +234,12 @@ class Search {
     watch_.progress(now);
   }
 
-  // Among many challengers one wins by luck, of the draw or of where its memory lies: the best has to beat the untuned plan in
-  // longer races, in fresh processes, every time.
   bool confirm() {
-    std::vector<Ratio> ratios;
-    std::vector<std::int64_t> samples;
-    for (int fresh = 0; fresh < kFreshProcesses; ++fresh) {
-      bestNs_ = 0;
-      if (!lab_.renew().ok()) return false;
-      const Duel duel = race(kUntuned, bestNumber_, true);
-      if (!duel.lost.ok() || duel.verdict != RaceVerdict::kFaster) return false;
-      if (duel.ratio.median > 1 - setup_.rules.margin) return false;
-      ratios.push_back(duel.ratio);
-      samples.insert(samples.end(), duel.challenger.begin(), duel.challenger.end());
-    }
+    const auto confirmed = contest_.confirm(bestNumber_);
+    if (!confirmed) return false;
     out_.best.won = true;
-    std::sort(ratios.begin(), ratios.end(), [](const Ratio& x, const Ratio& y) { return x.median < y.median; });
-    out_.best.relative = ratios.back().median;  // the least gain of them
-    out_.best.samplesNs = std::move(samples);
+    out_.best.relative = confirmed->relative;
+    out_.best.samplesNs = confirmed->samplesNs;
     out_.best.unixTime = static_cast<std::int64_t>(std::time(nullptr));
     keep(out_.best);
     return true;
@@ -312,13 +250,14 @@ class Search {
       out_.confirmed = confirm();
       if (out_.confirmed)
         withdraw(out_.best.relative, "slower than a plan that was found later");
-      else if (stopped())
+      else if (contest_.stopped())
         out_.interrupted = true;
       else
         withdraw(kAny, "not faster than the untuned plan when measured again");
     }
     if (!out_.confirmed) out_.best = believed();
     out_.seconds = seconds();
+    out_.discarded = contest_.discarded();
     std::vector<FitPoint> points;
     for (const auto& [identity, record] : measured_) {
       if (record.status == TrialStatus::kMeasured)
@@ -354,10 +293,10 @@ class Search {
   const TuneSetup& setup_;
   Lab& lab_;
   const TuneWatch& watch_;
+  Contest contest_;
   const Clock::time_point start_ = Clock::now();
   TuneOutcome out_;
   int bestNumber_ = kUntuned, nextNumber_ = 1;
-  std::int64_t bestNs_ = 0;  ///< least median of a batch of the incumbent's
   double nextRefresh_ = 0;
   std::map<std::string, TuneRecord> measured_;  ///< by the plan's identity
   std::string untunedResults_;

@@ -37,20 +37,24 @@ struct LabReply {
   bool ok() const { return status == TrialStatus::kMeasured; }
 };
 
-/// Plans are spoken of by numbers that the caller chooses.
-class Lab {
+/// What is loaded, plans or others, is spoken of by numbers that the caller chooses.
+class Track {
  public:
-  virtual ~Lab() = default;
+  virtual ~Track() = default;
+  /// Compares the results of what is loaded with the reference: kMeasured if they are right, kWrong if not.
+  virtual LabReply verify(int number) = 0;
+  /// Times what is loaded in turn, `rounds` times each.
+  virtual LabReply sample(const std::vector<int>& numbers, int rounds) = 0;
+  /// Forgets what was loaded.
+  virtual void drop(int number) = 0;
+  /// Begins afresh with what is loaded: other memory, another process. What was luck of the old does not repeat.
+  virtual LabReply renew() { return {}; }
+};
+
+class Lab : public Track {
+ public:
   /// Generates the plan's code and runs it once. A number used before is replaced.
   virtual LabReply load(int number, const TilingPlan& plan) = 0;
-  /// Compares the loaded plan's results with the reference: kMeasured if they are right, kWrong if not.
-  virtual LabReply verify(int number) = 0;
-  /// Times the loaded plans in turn, `rounds` times each.
-  virtual LabReply sample(const std::vector<int>& numbers, int rounds) = 0;
-  /// Forgets a loaded plan.
-  virtual void drop(int number) = 0;
-  /// Begins afresh with the plans that are loaded: other memory, another process. What was luck of the old does not repeat.
-  virtual LabReply renew() { return {}; }
 };
 
 }  // namespace cubejit

@@ -38,22 +38,41 @@ struct TuneKey {
   int threads = 1;
 };
 
-/// One plan tried once.
-struct TuneRecord {
-  TuneKey key;
+/// Something tried once, whatever it was.
+struct Trial {
   std::string version;  ///< of the library
   std::string code;     ///< digest of the generated program: two records with one digest measured the same instructions
-  TilingPlan plan;
-  PlanCost cost;  ///< what the model expected; `bound` is not kept
   TrialStatus status = TrialStatus::kMeasured;
-  bool won = false;  ///< beat the untuned plan when measured again at the end of a run (or is that plan): may be used
-  bool verified = false;  ///< beat the best plan of its run so far, and was compared with the reference and is right
-  bool untuned = false;   ///< the planner's own choice
-  double relative = 0;    ///< time divided by that of the untuned plan, from runs that took turns; 0 = unknown
+  bool won = false;       ///< beat the untuned one when measured again at the end of a run (or is that): may be used
+  bool verified = false;  ///< beat the best of its run so far, and was compared with the reference and is right
+  bool untuned = false;   ///< what is chosen without tuning
+  double relative = 0;    ///< time divided by that of the untuned one, from runs that took turns; 0 = unknown
   std::vector<std::int64_t> samplesNs;
-  std::string message;  ///< why it was refused, what differed, which signal; why a plan that led is believed no more
+  std::string message;  ///< why it was refused, what differed, which signal; why one that led is believed no more
   std::string run;      ///< of one tuning run; records of two runs never replace one another
   std::int64_t unixTime = 0;
+};
+
+/// One plan tried once.
+struct TuneRecord : Trial {
+  TuneKey key;
+  TilingPlan plan;
+  PlanCost cost;  ///< what the model expected; `bound` is not kept
+};
+
+/// What records of a kernel in the kernel language are about: one text with those parameters that the caller chose.
+struct KernelKey {
+  std::string identity;  ///< name, digest of the text, the caller's parameters
+  std::string machine;   ///< machineFingerprint()
+  std::string backend;   ///< of BackendKind
+  int threads = 1;
+};
+
+/// One choice of a kernel's other parameters tried once.
+struct KernelRecord : Trial {
+  KernelKey key;
+  std::string name;      ///< the kernel's
+  std::string settings;  ///< "nr=16,mr=4": what was chosen, in the order of the text
 };
 
 /// Median of the samples in nanoseconds; 0 if there are none.

@@ -15,6 +15,7 @@
 #include "runtime/tuning/json_record.h"
 #include "runtime/tuning/statement.h"
 #include "runtime/tuning/store_file.h"
+#include "runtime/tuning/store_row.h"
 #include "runtime/tuning/waiting_records.h"
 
 namespace cubejit {
@@ -38,123 +39,90 @@ constexpr const char* kTables =
     "CREATE VIEW records AS SELECT record.*, identity, fingerprint FROM record"
     " JOIN problem ON problem.id = record.problem JOIN machine ON machine.id = record.machine;";
 
-constexpr const char* kRecordColumns =
-    "SELECT identity, name, gradient, fingerprint, backend, threads, version, code, plan, cost, status, won, verified,"
-    " untuned, relative, samples_ns, message, run, unix_time FROM records";
+// A kernel's rows are told by their pass, which plans do not have.
+constexpr const char* kKernelPass = "kernel";
 
-// Plans and problems are read as a stranger's: what does not parse is no record.
-Result<TuneRecord> readRow(const Statement& row) {
-  TuneRecord r;
-  CUBEJIT_TRY(problem, problemFromIdentity(row.text(0)));
-  r.key.problem = problem;
-  r.key.problem.name = row.text(1);
-  CUBEJIT_TRY(plan, planFromJson(row.text(8)));
-  r.plan = plan;
-  r.key.pass = plan.pass;
-  if (row.text(2) != toString(plan.pass))
-    return Error{ErrorCode::kIo, Stage::kPlan, "a record's pass is not its plan's"};
-  r.key.machine = row.text(3);
-  r.key.backend = row.text(4);
-  r.key.threads = static_cast<int>(std::clamp<std::int64_t>(row.whole(5), 1, 4096));
-  r.version = row.text(6);
-  r.code = row.text(7);
-  CUBEJIT_TRY(cost, costFromJson(row.text(9)));
-  r.cost = cost;
-  r.status = TrialStatus::kFailed;
-  for (int s = 0; s <= static_cast<int>(TrialStatus::kFailed); ++s) {
-    if (row.text(10) == toString(static_cast<TrialStatus>(s))) r.status = static_cast<TrialStatus>(s);
-  }
-  r.won = row.whole(11) == 1;
-  r.verified = row.whole(12) == 1;
-  r.untuned = row.whole(13) == 1;
-  r.relative = row.number(14);
-  if (!(r.relative >= 0 && r.relative < kMostNumber))
-    return Error{ErrorCode::kIo, Stage::kPlan, "a record's relative time is out of range"};
-  CUBEJIT_TRY(samples, samplesFromJson(row.text(15)));
-  r.samplesNs = samples;
-  r.message = row.text(16);
-  r.run = row.text(17);
-  r.unixTime = row.whole(18);
-  return r;
-}
-
-Result<std::vector<TuneRecord>> readRows(Statement& rows, std::int64_t* unreadable) {
-  std::vector<TuneRecord> records;
-  for (;;) {
-    CUBEJIT_TRY(more, rows.step("cannot read the tuning store"));
-    if (!more) return records;
-    auto record = readRow(rows);
-    if (record.ok())
-      records.push_back(std::move(*record));
-    else if (unreadable != nullptr)
-      ++*unreadable;
-  }
-}
-
-void bindKey(Statement& s, const TuneKey& key, const std::string& version) {
-  s.bind(1, problemIdentity(key.problem)).bind(2, std::string(toString(key.pass))).bind(3, key.machine);
-  s.bind(4, key.backend).bind(5, static_cast<std::int64_t>(key.threads)).bind(6, version);
-}
-
-constexpr const char* kOfKey =
-    " WHERE identity = ?1 AND gradient = ?2 AND fingerprint = ?3 AND backend = ?4 AND threads = ?5 AND version = ?6";
-
-constexpr const char* kStore =
-    "INSERT INTO record(problem, gradient, machine, backend, threads, version, plan, run, name, code, cost, status,"
-    " won, verified, untuned, relative, samples_ns, message, unix_time) VALUES("
-    "(SELECT id FROM problem WHERE identity = ?1), ?2, (SELECT id FROM machine WHERE fingerprint = ?3),"
-    " ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)"
-    " ON CONFLICT(problem, gradient, machine, backend, threads, version, plan, run) DO UPDATE SET"
-    " name = excluded.name, code = excluded.code, cost = excluded.cost, status = excluded.status, won = excluded.won,"
-    " verified = excluded.verified, untuned = excluded.untuned, relative = excluded.relative,"
-    " samples_ns = excluded.samples_ns, message = excluded.message, unix_time = excluded.unix_time"
-    " WHERE excluded.unix_time >= record.unix_time";
-
-// The plan as 0.2.0 wrote it into this column.
 std::string identityOfOld(const TilingPlan& plan) {
   std::string text = planIdentity(plan);
   const std::string pass = "\"pass\"";
   return text.replace(text.find(pass), pass.size(), std::string("\"") + kPassOfOld + '"');
 }
 
-Status insert(sqlite3* db, const TuneRecord& r) {
-  const char* doing = "cannot write to the tuning store";
-  Statement problem(db, "INSERT OR IGNORE INTO problem(identity) VALUES(?1)");
-  CUBEJIT_RETURN_IF_ERROR(problem.bind(1, problemIdentity(r.key.problem)).step(doing));
-  Statement machine(db, "INSERT OR IGNORE INTO machine(fingerprint) VALUES(?1)");
-  CUBEJIT_RETURN_IF_ERROR(machine.bind(1, r.key.machine).step(doing));
-  const auto store = [&]() -> Status {
-    Statement s(db, kStore);
-    bindKey(s, r.key, r.version);
-    s.bind(7, planIdentity(r.plan)).bind(8, r.run).bind(9, r.key.problem.name).bind(10, r.code);
-    s.bind(11, costToJson(r.cost)).bind(12, std::string(toString(r.status))).bind(13, std::int64_t{r.won});
-    s.bind(14, std::int64_t{r.verified}).bind(15, std::int64_t{r.untuned}).bind(16, r.relative);
-    s.bind(17, samplesToJson(r.samplesNs)).bind(18, r.message).bind(19, r.unixTime);
-    CUBEJIT_RETURN_IF_ERROR(s.step(doing));
-    return Unit{};
-  };
-  const std::string same = std::string(kOfKey) + " AND plan = ?7 AND run = ?8";
-  // The same record, written when plans spelled their pass otherwise, is not to be there twice.
-  Statement respell(db,
-                    ("UPDATE OR IGNORE record SET plan = ?9 WHERE id IN (SELECT id FROM records" + same + ")").c_str());
-  bindKey(respell, r.key, r.version);
-  respell.bind(7, identityOfOld(r.plan)).bind(8, r.run).bind(9, planIdentity(r.plan));
-  CUBEJIT_RETURN_IF_ERROR(respell.step(doing));
-  CUBEJIT_RETURN_IF_ERROR(store());
-  if (sqlite3_changes(db) > 0) return Unit{};
-  // There is a later one. It stays, unless nobody can read it.
-  const auto bindSame = [&](Statement& s) {
-    bindKey(s, r.key, r.version);
-    s.bind(7, planIdentity(r.plan)).bind(8, r.run);
-  };
-  Statement later(db, (kRecordColumns + same).c_str());
-  bindSame(later);
-  CUBEJIT_TRY(readable, readRows(later, nullptr));
-  if (!readable.empty()) return Unit{};
-  Statement remove(db, ("DELETE FROM record WHERE id IN (SELECT id FROM records" + same + ")").c_str());
-  bindSame(remove);
-  CUBEJIT_RETURN_IF_ERROR(remove.step(doing));
-  return store();
+StoredRow rowOf(const TuneKey& key, const std::string& version) {
+  StoredRow row;
+  row.identity = problemIdentity(key.problem);
+  row.pass = toString(key.pass);
+  row.machine = key.machine, row.backend = key.backend, row.threads = key.threads;
+  row.name = key.problem.name;
+  row.trial.version = version;
+  return row;
+}
+StoredRow rowOf(const KernelKey& key, const std::string& version) {
+  StoredRow row{key.identity, kKernelPass, key.machine, key.backend, key.threads, {}, {}, {}, {}, {}};
+  row.trial.version = version;
+  return row;
+}
+StoredRow rowOf(const TuneRecord& r) {
+  StoredRow row = rowOf(r.key, r.version);
+  // The plan as 0.2.0 wrote it, too: the same record is not to be there twice.
+  row.plan = planIdentity(r.plan), row.planOfOld = identityOfOld(r.plan);
+  row.cost = costToJson(r.cost);
+  row.trial = r;
+  return row;
+}
+StoredRow rowOf(const KernelRecord& r) {
+  StoredRow row = rowOf(r.key, r.version);
+  row.name = r.name, row.plan = r.settings;
+  row.trial = r;
+  return row;
+}
+
+// Plans and problems are read as a stranger's: what does not parse is no record.
+Result<TuneRecord> recordOf(const StoredRow& row) {
+  TuneRecord r;
+  static_cast<Trial&>(r) = row.trial;
+  CUBEJIT_TRY(problem, problemFromIdentity(row.identity));
+  r.key.problem = problem;
+  r.key.problem.name = row.name;
+  CUBEJIT_TRY(plan, planFromJson(row.plan));
+  r.plan = plan;
+  r.key.pass = plan.pass;
+  if (row.pass != toString(plan.pass)) return Error{ErrorCode::kIo, Stage::kPlan, "a record's pass is not its plan's"};
+  r.key.machine = row.machine, r.key.backend = row.backend, r.key.threads = row.threads;
+  CUBEJIT_TRY(cost, costFromJson(row.cost));
+  r.cost = cost;
+  return r;
+}
+
+Result<std::vector<TuneRecord>> readRecords(Statement& rows, std::int64_t* unreadable) {
+  std::vector<TuneRecord> records;
+  std::int64_t lost = 0;
+  CUBEJIT_TRY(all, readRows(rows, &lost));
+  for (const StoredRow& row : all) {
+    auto record = recordOf(row);
+    if (record.ok())
+      records.push_back(std::move(*record));
+    else
+      ++lost;
+  }
+  if (unreadable != nullptr) *unreadable += lost;
+  return records;
+}
+
+Result<std::vector<KernelRecord>> readKernels(Statement& rows) {
+  std::vector<KernelRecord> records;
+  CUBEJIT_TRY(all, readRows(rows, nullptr));
+  for (const StoredRow& row : all) {
+    KernelRecord& r = records.emplace_back();
+    static_cast<Trial&>(r) = row.trial;
+    r.key = {row.identity, row.machine, row.backend, row.threads};
+    r.name = row.name, r.settings = row.plan;
+  }
+  return records;
+}
+
+Status insert(sqlite3* db, const TuneRecord& record) {
+  return insertRow(db, rowOf(record), [](const StoredRow& row) { return recordOf(row).ok(); });
 }
 
 int milliseconds(double seconds) { return static_cast<int>(std::clamp(seconds * 1e3, 0.0, 1e9)); }
@@ -416,25 +384,25 @@ void TuningStore::waitFor(double seconds) {
 
 Result<std::vector<TuneRecord>> TuningStore::all(std::int64_t* unreadable) const {
   const NoFork whole;
-  Statement rows(db_, (std::string(kRecordColumns) + " ORDER BY id").c_str());
-  return readRows(rows, unreadable);
+  Statement rows(db_, (std::string(kRowColumns) + " WHERE gradient <> 'kernel' ORDER BY id").c_str());
+  return readRecords(rows, unreadable);
 }
 
 Result<std::vector<TuneRecord>> TuningStore::of(const TuneKey& key, const std::string& version) const {
   const NoFork whole;
-  Statement rows(db_, (std::string(kRecordColumns) + kOfKey + " ORDER BY id").c_str());
-  bindKey(rows, key, version);
-  return readRows(rows, nullptr);
+  Statement rows(db_, (std::string(kRowColumns) + kOfRowKey + " ORDER BY id").c_str());
+  bindKey(rows, rowOf(key, version));
+  return readRecords(rows, nullptr);
 }
 
 Result<std::vector<TuneRecord>> TuningStore::winners(const TuneKey& key, const std::string& version) const {
   const NoFork whole;
-  Statement rows(db_, (std::string(kRecordColumns) + kOfKey +
+  Statement rows(db_, (std::string(kRowColumns) + kOfRowKey +
                        " AND won = 1 AND verified = 1 AND status = 'measured' AND relative > 0"
                        " ORDER BY relative, unix_time DESC")
                           .c_str());
-  bindKey(rows, key, version);
-  return readRows(rows, nullptr);
+  bindKey(rows, rowOf(key, version));
+  return readRecords(rows, nullptr);
 }
 
 Result<std::int64_t> TuningStore::elsewhere(const TuneKey& key, const std::string& version) const {
@@ -442,9 +410,21 @@ Result<std::int64_t> TuningStore::elsewhere(const TuneKey& key, const std::strin
   Statement rows(db_,
                  "SELECT count(*) FROM records WHERE identity = ?1 AND gradient = ?2 AND won = 1 AND verified = 1 AND"
                  " NOT (fingerprint = ?3 AND backend = ?4 AND threads = ?5 AND version = ?6)");
-  bindKey(rows, key, version);
+  bindKey(rows, rowOf(key, version));
   CUBEJIT_TRY(row, rows.step("cannot read the tuning store"));
   return row ? rows.whole(0) : 0;
+}
+
+Status TuningStore::addKernel(const KernelRecord& record) {
+  const NoFork whole;
+  return insertRow(db_, rowOf(record), [](const StoredRow&) { return true; });
+}
+
+Result<std::vector<KernelRecord>> TuningStore::kernelsOf(const KernelKey& key, const std::string& version) const {
+  const NoFork whole;
+  Statement rows(db_, (std::string(kRowColumns) + kOfRowKey + " ORDER BY relative, unix_time DESC").c_str());
+  bindKey(rows, rowOf(key, version));
+  return readKernels(rows);
 }
 
 Result<std::int64_t> TuningStore::prune(const Prune& what) {

@@ -58,6 +58,10 @@ class TuningStore {
   /// Verified winners of the problem and pass measured on other machines, threads or versions: to say why none was used.
   Result<std::int64_t> elsewhere(const TuneKey& key, const std::string& version) const;
 
+  /// The same of kernels: kept in a transaction of its own, and those of a key with the least relative time first.
+  Status addKernel(const KernelRecord& record);
+  Result<std::vector<KernelRecord>> kernelsOf(const KernelKey& key, const std::string& version) const;
+
   /// Removes what is of no more use and returns how many: of another version, failed trials, or all but winners.
   struct Prune {
     std::string keepVersion;  ///< empty: any

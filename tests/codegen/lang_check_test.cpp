@@ -32,7 +32,7 @@ const char* const kSound =
     "  let e[i, j] = exp(X[i, j] - most[i])\n"
     "  Y[i, j] = e[i, j] / sum[j](e[i, j])\n";
 
-std::string errorOf(const std::string& text, const std::map<std::string, std::int64_t>& settings = {{"N", 40}}) {
+std::string errorOf(const std::string& text, const lang::Settings& settings = {{"N", "40"}}) {
   const auto kernel = lang::parse(text, settings);
   if (!kernel.ok()) return kernel.error().message;
   const auto program = lang::lower(*kernel, isaOf(IsaLevel::kAvx2));
@@ -50,7 +50,7 @@ TEST(KernelMistakes, AreNamedWithTheirLine) {
       {"kernel softmax", "program softmax", "line 2, column 1: expected 'kernel', got 'program'"},
       {"parameter N\n", "parameter N in 5 6\n", "N is 40; it may be 5, 6"},
       {"parameter M in 8 3", "parameter N", "there is a 'N' already"},
-      {"X f32", "X f64", "expected one of f32, f16, bf16, got 'f64'"},
+      {"X f32", "X f64", "expected f32, f16, bf16 or a parameter that is one of them, got 'f64'"},
       {"X f32", "exp f32", "'exp' is an operation's word"},
       {"X f32 [M, N]", "X f32 [M, 0]", "expected an extent, 1 to 2^31, got 0"},
       {"X f32 [M, N]", "X f32 [M, R]", "no parameter or index 'R' here; there are M, N"},
@@ -84,6 +84,15 @@ TEST(KernelMistakes, AreNamedWithTheirLine) {
       {"X[i, j] - most", "X[i, j / 2] - most", "a quotient is of numbers"},
       {"  let e", "  parallel k in N\n    let f[k] = 1\n  let e",
        "the parallel loop over k does not stand alone in the one around it; make it a loop"},
+      {"parameter N\n", "parameter N\nrequire M <= N / 6\nrequire M + 1 == 9\nrequire N > 40\n",
+       "line 5: requires 8 <= 6; M is 8, N is 40\nline 7: requires 40 > 40; M is 8, N is 40"},
+      {"parameter N\n", "parameter N\nrequire M != N\n", "expected <=, <, ==, >= or >"},
+      {"parameter N\n", "parameter N\nparameter T in f32 3\n", "types and numbers in one list"},
+      {"parameter N\n", "parameter N\nparameter T in 3 f32\n", "types and numbers in one list"},
+      {"parameter N\n", "parameter N\nparameter T = f16\nrequire T <= 3\n", "T is a type, here stands a number"},
+      {"X f32 [M, N]", "X N [M, N]", "expected f32, f16, bf16 or a parameter that is one of them"},
+      {"parameter M in", "parameter f32 in", "'f32' is a word of the language"},
+      {"input X", "input inf", "'inf' is a word of the language"},
       {"parallel i in M by 2", "loop q in 3\n parallel i in M by 2",
        "line 9: the parallel loop over i stands within another sort of loop"},
   };
@@ -95,7 +104,9 @@ TEST(KernelMistakes, AreNamedWithTheirLine) {
   }
   EXPECT_THAT(errorOf(kSound, {}),
               HasSubstr("line 4, column 11: N has no value: set it (--set N=N), or write one behind '='"));
-  EXPECT_THAT(errorOf(kSound, {{"N", 40}, {"K", 1}}), HasSubstr("softmax has no parameter K; there are M, N"));
+  EXPECT_THAT(errorOf(kSound, {{"N", "99999999999999999999"}}), HasSubstr("it may be an integer, 2^31 at most"));
+  EXPECT_THAT(errorOf(kSound, {{"N", "-9223372036854775808"}}), HasSubstr("it may be an integer, 2^31 at most"));
+  EXPECT_THAT(errorOf(kSound, {{"N", "40"}, {"K", "1"}}), HasSubstr("softmax has no parameter K; there are M, N"));
 }
 
 TEST(KernelMistakes, ElementsOfOtherTasksAndOfTheStatementItself) {
@@ -107,6 +118,10 @@ TEST(KernelMistakes, ElementsOfOtherTasksAndOfTheStatementItself) {
               HasSubstr("line 9: writes Y where other tasks of the parallel loop over i may write it (line 8)"));
   EXPECT_THAT(told("Y[9, j] = 1\nparallel i in 9 by 2\n  Y[i, j] = X[i, j]\n  let t[i, j] = Y[i + 1, j]\n"),
               HasSubstr("line 10: reads Y where other tasks of the parallel loop over i may write it (line 9)"));
+  // Rows 2 i and 2 i + 1 are a task's own; 2 i and 2 i + 2 are not.
+  EXPECT_EQ(told("parallel i in 5\n  Y[2 * i, j] = 1\n  Y[2 * i + 1, j] = 2\n"), "");
+  EXPECT_THAT(told("parallel i in 4\n  Y[2 * i, j] = 1\n  Y[2 * i + 2, j] = 2\n"),
+              HasSubstr("writes Y where other tasks of the parallel loop over i may write it"));
   EXPECT_EQ(told("Y[0, j] = 1\nloop i in 9\n  Y[i + 1, j] = Y[i, j] * 2 + X[i, j]\n"), "");
   EXPECT_THAT(told("Y[0, j] = 1\nloop i in 9 by 2\n  Y[i + 1, j] = Y[i, j] * 2\n"),
               HasSubstr("line 9: reads other elements of Y than each that it writes"));
@@ -235,7 +250,8 @@ TEST(KernelMistakes, TextsWithoutEnd) {
   EXPECT_THAT(errorOf(loops, {}), HasSubstr("more than 16 loops within each other"));
   EXPECT_THAT(errorOf("cubejit kernel 1\nkernel big\noutput Y f32 [2000000000, 2000000000, 2000000000]\n", {}),
               HasSubstr("more than 2^37 elements"));
-  EXPECT_THAT(errorOf("cubejit kernel 1\nkernel big\nparameter N\noutput Y f32 [4]\n", {{"N", std::int64_t{1} << 60}}),
+  EXPECT_THAT(errorOf("cubejit kernel 1\nkernel big\nparameter N\noutput Y f32 [4]\n",
+                      {{"N", std::to_string(std::int64_t{1} << 60)}}),
               HasSubstr("2^31 at most"));
 }
 

@@ -22,21 +22,21 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr IsaLevel kLevels[] = {IsaLevel::kNeon, IsaLevel::kAvx2, IsaLevel::kAvx512};
+const std::vector<IsaLevel> kLevels{IsaLevel::kNeon, IsaLevel::kAvx2, IsaLevel::kAvx512, IsaLevel::kAvx512Bf16};
 
 // Relative to the greatest result. Functions are right to a few units; a sum of numbers of both signs is far less than its terms.
 constexpr double kFar = 1e-5;
 
-void computesWhatItSays(const std::string& text, const std::map<std::string, std::int64_t>& settings, unsigned seed,
-                        double far = kFar, bool everywhere = false) {
+void computesWhatItSays(const std::string& text, const lang::Settings& settings, unsigned seed, double far = kFar,
+                        bool everywhere = false, const std::vector<IsaLevel>& levels = kLevels) {
   const auto kernel = lang::parse(text, settings);
   ASSERT_TRUE(kernel.ok()) << kernel.error().message;
-  for (const IsaLevel level : kLevels) {
+  for (const IsaLevel level : levels) {
     SCOPED_TRACE(toString(level));
     const auto program = lang::lower(*kernel, isaOf(level));
     if (!program.ok()) {
       EXPECT_THAT(program.error().message, HasSubstr("registers")) << text;
-      EXPECT_FALSE(everywhere || level == IsaLevel::kAvx512) << program.error().message;
+      EXPECT_FALSE(everywhere || isaOf(level).lanes() == 16) << program.error().message;
       continue;
     }
     KernelOperands operands(*kernel, *program, seed);
@@ -44,6 +44,27 @@ void computesWhatItSays(const std::string& text, const std::map<std::string, std
     ASSERT_TRUE(ran.ok()) << ran.error().message;
     EXPECT_LE(operands.distance(), far);
   }
+}
+
+// How many kernels of a program sum up products, as f32 or as pairs.
+struct Sums {
+  int plain = 0, dots = 0, formed = 0;  ///< the last ones of pairs that the kernel forms
+  int tiles = 0;                        ///< of a matrix unit
+};
+Sums sumsOf(const std::string& text, IsaLevel level) {
+  const auto kernel = lang::parse(text, {});
+  EXPECT_TRUE(kernel.ok()) << kernel.error().message;
+  const auto program = lang::lower(*kernel, isaOf(level));
+  EXPECT_TRUE(program.ok()) << program.error().message;
+  Sums sums;
+  for (const Kernel& k : program->kernels) {
+    const auto* c = std::get_if<Contract>(&k);
+    if (std::holds_alternative<TileProduct>(k)) ++sums.tiles;
+    if (c == nullptr) continue;
+    ++(c->dotProducts ? sums.dots : sums.plain);
+    if (c->vectorsB == Element::kPair) ++sums.formed;
+  }
+  return sums;
 }
 
 std::string withHead(const std::string& lines) { return "cubejit kernel 1\nkernel test\n" + lines; }
@@ -55,11 +76,11 @@ TEST(KernelLanguage, KernelsComputeWhatTheySay) {
   for (const KernelFile& file : files) {
     const auto first = lang::parse(file.text, {});
     ASSERT_TRUE(first.ok()) << file.name << ": " << first.error().message;
-    for (int n = 0; n < 6 && !testing::Test::HasFailure(); ++n) {
-      std::map<std::string, std::int64_t> settings;
-      if (n > 0) settings = otherSettings(*first, random);
+    for (int n = 0; n < 4 && !testing::Test::HasFailure(); ++n) {
+      lang::Settings settings;
+      if (n > 0) settings = otherSettings(file.text, *first, random);
       std::string told = file.name;
-      for (const auto& [name, value] : settings) told += " " + name + "=" + std::to_string(value);
+      for (const auto& [name, value] : settings) told += " " + name + "=" + value;
       SCOPED_TRACE(told);
       computesWhatItSays(file.text, settings, static_cast<unsigned>(n), kFar, n == 0);
     }
@@ -68,11 +89,14 @@ TEST(KernelLanguage, KernelsComputeWhatTheySay) {
 
 // Sums cancel here, so that errors are larger parts of what is left.
 TEST(KernelLanguage, RandomKernelsComputeWhatTheySay) {
+  int dots = 0;
   for (unsigned n = 0; n < 150 && !HasFailure(); ++n) {
     const std::string text = RandomKernel(n).text();
     SCOPED_TRACE(text);
     computesWhatItSays(text, {}, n, 1e-3);
+    dots += sumsOf(text, IsaLevel::kAvx512Bf16).dots;
   }
+  EXPECT_GT(dots, 0);
 }
 
 // Each a form of statement that the kernels above do not have.
@@ -100,6 +124,13 @@ TEST(KernelLanguage, EveryFormOfStatement) {
       "Z[j] + exp(X[i, j])\n",
       "input X f32 [5, 17]\noutput Y bf16 [17, 5]\nindex i in 5\nindex j in 17\nY[j, i] = X[i, j]\n",
       "input X f16 [7]\noutput Y f16 [7, 20]\nindex i in 7\nindex j in 20\nY[i, j] = X[i]\n",
+      // A tile of a longer value beside sums: vectors of its last tile would end behind it.
+      "input A f32 [4]\ninput B f32 [4, 32]\noutput C f32 [32]\nindex d in 4\nindex f in 32\nlet beside[f] = 1\nloop v "
+      "in 32 by 8\n"
+      "  C[v] = sum[d](A[d] * B[d, v]) + beside[v]\n",
+      "input A f32 [4]\ninput B f32 [4, 40]\noutput C f32 [32]\nindex d in 4\nindex f in 40\nlet beside[f] = 1\nloop v "
+      "in 32 by 16\n"
+      "  C[v] = sum[d](A[d] * B[d, v]) + beside[v + 8]\n",
       // Numbers alone, and elements that stand in several places.
       "output Y f32 [3, 20]\nindex i in 3\nindex j in 20\nY[i, j] = 2.5\n",
       "input X f32 [20]\ninput Z f32 [20]\noutput Y f32 [20]\nindex j in 20\nY[j] = X[j] * Z[j] + X[j] * X[j] - Z[j] / "
@@ -147,6 +178,146 @@ TEST(KernelLanguage, EveryFormOfStatement) {
     SCOPED_TRACE(form);
     computesWhatItSays(withHead(form), {}, static_cast<unsigned>(++n));
     if (HasFailure()) return;
+  }
+}
+
+// A gemm of bf16 whose operands lie as `a` and `b` say, with lines in the loops over j and over i.
+std::string gemm(const std::string& sizes, const std::string& a, const std::string& b, const std::string& lets,
+                 const std::string& lines, const std::string& rows = "2") {
+  return withHead(sizes + "input A bf16 " + a + "\ninput B bf16 " + b +
+                  "\ninput D f32 [N]\noutput C f32 [M, N]\nindex k in K\nparallel j in N by 32\n" + lets +
+                  "  loop i in M by " + rows + "\n" + lines);
+}
+
+TEST(KernelLanguage, SumsOfProductsOfBf16AreDotProducts) {
+  struct Form {
+    const char *a, *b, *lets, *lines;
+    bool formed = false;
+  };
+  const char* const kSum = "    C[i, j] = sum[k](A[i, k] * panel[k, j])\n";
+  const Form kForms[] = {
+      {"[M, K]", "[K, N]", "  let panel[k, j] = B[k, j]\n", kSum},
+      {"[M, K]", "[N, K]", "  let panel[k, j] = B[j, k]\n", kSum},
+      {"[M, K] strides [K + 3, 1]", "[K, N] strides [N + 5, 1]", "  let panel[k, j] = B[k, j]\n", kSum},
+      {"[M, K]", "[K, N]", "  let panel[k, j] = B[K - 1 - k, j]\n", kSum},
+      {"[M, K]", "[K, N] strides [1, K + 1]", "  let panel[k, j] = B[k, j]\n", kSum},
+      // An operand that is turned before, and one that needs no panel.
+      {"[K, M]", "[K, N]", "  let panel[k, j] = B[k, j]\n",
+       "    let turned[i, k] = A[k, i]\n    C[i, j] = sum[k](panel[k, j] * turned[i, k])\n"},
+      {"[K, M]", "[N, K]", "  let panel[k, j] = B[j, k]\n",
+       "    let turned[i, k] = A[k, i]\n    C[i, j] = sum[k](panel[k, j] * turned[i, k])\n"},
+      {"[M, K]", "[K, N]", "", "    C[i, j] = sum[k](A[i, k] * B[k, j])\n", true},
+      {"[M, K]", "[K, N]", "", "    C[i, j] = sum[k](B[K - 1 - k, j] * A[i, k])\n", true},
+      // Several sums that read one panel, and what finishes them.
+      {"[M, K]", "[K, N]", "  let panel[k, j] = B[k, j]\n  let beside[j] = D[j]\n",
+       "    C[i, j] = relu(sum[k](A[i, k] * panel[k, j]) + beside[j])\n"},
+      {"[M, K]", "[K, N]", "  let panel[k, j] = B[k, j]\n",
+       "    C[i, j] = max(sum[k](A[i, k] * panel[k, j]), 0.5) * D[j] - sum[k](A[i, k] * panel[k, j])\n"},
+      {"[M, K]", "[K, N]", "  let panel[k, j] = B[k, j]\n",
+       "    let s[i, j] = sum[k](A[i, k] * panel[k, j])\n    C[i, j] = tanh(s[i, j]) + sum[k](panel[k, j] * A[i, "
+       "k])\n"},
+      // A panel with a gap, and pairs of the second of two indices.
+      {"[M, K]", "[K, N]", "  let panel[k, j]\n  panel[k, j] = B[k, j]\n", kSum},
+      {"[M, 3, K]", "[3, K, N]", "  let panel[c, k, j] = B[c, k, j]\n",
+       "    C[i, j] = sum[k, c](A[i, c, k] * panel[c, k, j])\n"},
+  };
+  unsigned n = 0;
+  for (const char* sizes :
+       {"parameter M = 9\nparameter N = 64\nparameter K = 24\n",
+        "parameter M = 7\nparameter N = 41\nparameter K = 13\n", "parameter M = 1\nparameter N = 3\nparameter K = 1\n",
+        "parameter M = 4\nparameter N = 33\nparameter K = 2\n"}) {
+    for (const Form& form : kForms) {
+      std::string head = sizes;
+      if (std::string(form.a).find("3, K") != std::string::npos) head += "index c in 3\n";
+      const std::string text = gemm(head, form.a, form.b, form.lets, form.lines);
+      SCOPED_TRACE(text);
+      computesWhatItSays(text, {}, ++n, kFar, true);
+      const Sums dots = sumsOf(text, IsaLevel::kAvx512Bf16);
+      EXPECT_GT(dots.dots, 0);
+      EXPECT_EQ(dots.plain, 0);
+      EXPECT_EQ(dots.formed, form.formed ? dots.dots : 0);
+      for (const IsaLevel level : {IsaLevel::kAvx2, IsaLevel::kAvx512, IsaLevel::kNeon})
+        EXPECT_EQ(sumsOf(text, level).dots, 0);
+      if (HasFailure()) return;
+    }
+  }
+}
+
+// Sizes that leave parts of tiles, of pairs and of products; sums that are stored as they are, and others.
+TEST(KernelLanguage, SumsOfPairsAreProductsOfTiles) {
+  const std::string panel = "  let panel[k, j] = B[k, j]\n";
+  unsigned n = 0;
+  for (const char* sizes : {"parameter M = 70\nparameter N = 64\nparameter K = 64\n",
+                            "parameter M = 41\nparameter N = 77\nparameter K = 45\n",
+                            "parameter M = 33\nparameter N = 32\nparameter K = 1\n"}) {
+    for (const char* rows : {"32", "12"}) {
+      for (const char* line :
+           {"C[i, j] = sum[k](A[i, k] * panel[k, j])\n", "C[i, j] = relu(sum[k](A[i, k] * panel[k, j]) + D[j])\n"}) {
+        for (const bool turned : {false, true}) {
+          const std::string let = turned ? "    let turned[i, k] = A[k, i]\n" : "";
+          std::string sum = line;
+          if (turned) sum.replace(sum.find("A[i, k]"), 1, "turned");
+          const std::string text = gemm(sizes, turned ? "[K, M]" : "[M, K]", "[K, N]", panel, let + "    " + sum, rows);
+          SCOPED_TRACE(text);
+          computesWhatItSays(text, {}, ++n, kFar, true, {IsaLevel::kAvx512Amx, IsaLevel::kAvx512AmxFp16});
+          const Sums sums = sumsOf(text, IsaLevel::kAvx512Amx);
+          EXPECT_GT(sums.tiles, 0);
+          EXPECT_EQ(sums.dots + sums.plain, 0);
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+  const std::string three =
+      gemm("parameter M = 9\nparameter N = 32\nparameter K = 44\nindex c in 3\n", "[M, 3, K]", "[3, K, N]",
+           "  let panel[c, k, j] = B[c, k, j]\n", "    C[i, j] = sum[k, c](A[i, c, k] * panel[c, k, j])\n", "9");
+  computesWhatItSays(three, {}, 1, kFar, true, {IsaLevel::kAvx512Amx});
+  EXPECT_GT(sumsOf(three, IsaLevel::kAvx512Amx).tiles, 0);
+}
+
+// Values that something else reads or writes are f32, and so are sums whose other factor has no pairs side by side.
+TEST(KernelLanguage, WhatIsReadOtherwiseHoldsNoPairs) {
+  struct Form {
+    const char *lets, *lines;
+    bool some = false;  ///< one of its sums is of dot products
+  };
+  const Form kForms[] = {
+      {"  let panel[k, j] = B[k, j]\n", "    C[i, j] = sum[k](A[i, k] * panel[k, j]) + max[k](panel[k, j])\n"},
+      {"  let panel[k, j] = B[k, j] * 2\n", "    C[i, j] = sum[k](A[i, k] * panel[k, j])\n"},
+      {"  let panel[k, j] = B[k, j]\n  panel[0, j] = D[j]\n", "    C[i, j] = sum[k](A[i, k] * panel[k, j])\n"},
+      {"  let panel[k, j] = B[k, j]\n", "    C[i, j] = sum[k](A[i, k] * panel[k, j] * D[j])\n"},
+      {"  let panel[k, j] = B[k, j]\n", "    let q[i, k] = A[i, k] * 2\n    C[i, j] = sum[k](q[i, k] * panel[k, j])\n"},
+      {"  let panel[k, j] = B[k, j]\n",
+       "    let q[i, k] = A[i, k]\n    C[i, j] = sum[k](q[i, k] * panel[k, j]) + q[i, 0]\n"},
+      {"  let panel[k, j] = B[k, j]\n  let more[k, j] = B[k, j] + 1\n",
+       "    let q[i, k] = A[i, k]\n    C[i, j] = sum[k](q[i, k] * panel[k, j]) + sum[k](q[i, k] * more[k, j])\n"},
+      {"  let panel[k, j] = B[k, j]\n  let more[k, j] = B[k, j] + 1\n",
+       "    C[i, j] = sum[k](A[i, k] * panel[k, j]) + sum[k](A[i, k] * more[k, j])\n", true},
+  };
+  unsigned n = 0;
+  for (const Form& form : kForms) {
+    const std::string text =
+        gemm("parameter M = 7\nparameter N = 41\nparameter K = 13\n", "[M, K]", "[K, N]", form.lets, form.lines);
+    SCOPED_TRACE(text);
+    computesWhatItSays(text, {}, ++n, kFar, true);
+    EXPECT_GT(sumsOf(text, IsaLevel::kAvx512Bf16).plain, 0);
+    EXPECT_EQ(sumsOf(text, IsaLevel::kAvx512Bf16).dots > 0, form.some);
+  }
+}
+
+// Pairs begin at even numbers, tile after tile of them.
+TEST(KernelLanguage, PairsOfTilesOfASum) {
+  for (const char* tile : {"8", "7"}) {
+    const std::string text = withHead(
+        std::string("input A bf16 [5, 56]\ninput B bf16 [56, 20]\noutput C f32 [5, 20]\nindex i in 5\nindex j in "
+                    "20\nindex k in 56\nindex u in ") +
+        tile + "\nlet panel[k, j] = B[k, j]\nC[i, j] = 0\nloop t in 56 / " + tile +
+        "\n  C[i, j] = C[i, j] + sum[u](A[i, " + tile + " * t + u] * panel[" + tile + " * t + u, j])\n");
+    SCOPED_TRACE(text);
+    computesWhatItSays(text, {}, 1, kFar, true);
+    const Sums sums = sumsOf(text, IsaLevel::kAvx512Bf16);
+    EXPECT_GT(sums.dots, 0);  // of odd tiles the kernel forms pairs
+    EXPECT_EQ(sums.formed, tile[0] == '7' ? sums.dots : 0);
   }
 }
 

@@ -2,9 +2,12 @@
 """Decides what is asked of kernels of one's own in Python: they compute what NumPy does, on arrays that are given or made, and arrays that do not
 fit are refused with everything that is wrong."""
 
+import os
 import pathlib
+import tempfile
 import threading
 import unittest
+import unittest.mock
 
 import numpy as np
 
@@ -31,10 +34,10 @@ class Kernels(unittest.TestCase):
         np.testing.assert_allclose(gemm(a, b, bias), wanted, atol=1e-4)
         np.testing.assert_array_equal(gemm(A=a, B=b, bias=bias, threads=3), gemm(a, b, bias, threads=1))
         np.testing.assert_array_equal(gemm.interpret(a, b, bias), gemm(a, b, bias))
-        self.assertEqual(gemm.parameters, {"M": 33, "N": 90, "K": 50, "mr": 6, "nr": 32})
+        self.assertEqual(gemm.parameters, {"type": "f32", "M": 33, "N": 90, "K": 50, "mr": 6, "nr": 32})
         self.assertEqual(gemm.tensors[0], ("A", False, "float32", (33, 50), (50, 1)))
         self.assertIn("cubejit tile 1", gemm.program)
-        self.assertEqual(repr(gemm), "<cubejit.Kernel gemm(K=50, M=33, N=90, mr=6, nr=32)>")
+        self.assertEqual(repr(gemm), "<cubejit.Kernel gemm(K=50, M=33, N=90, mr=6, nr=32, type=f32)>")
 
     def test_softmax_and_layer_norm(self):
         x = self.random(13, 77)
@@ -80,10 +83,46 @@ class Kernels(unittest.TestCase):
         frozen.flags.writeable = False
         with self.assertRaisesRegex(cubejit.InvalidProblem, "C may not be written"):
             gemm(a, b, bias, C=frozen)
-        with self.assertRaisesRegex(cubejit.InvalidProblem, "line 8, column 27: mr is 7; it may be 4, 1, 2, 3, 5, 6"):
+        with self.assertRaisesRegex(cubejit.InvalidProblem, "line 9, column 31: mr is 7; it may be 4, 1, 2, 3, 5, 6, 8, 12"):
             kernel("gemm", mr=7)
         with self.assertRaisesRegex(cubejit.InvalidProblem, "line 1"):
             cubejit.Kernel("nonsense")
+
+    def test_types_are_parameters(self):
+        double = cubejit.Kernel("cubejit kernel 1\nkernel k\nparameter T in f32 f16\ninput X T [4]\noutput Y T [4]\nindex i in 4\nY[i] = X[i] * 2\n",
+                                T="f16")
+        self.assertEqual(double.parameters, {"T": "f16"})
+        np.testing.assert_array_equal(double(np.arange(4, dtype=np.float16)), np.arange(0, 8, 2, dtype=np.float16))
+
+    def test_tuning(self):
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.dict(os.environ, CUBEJIT_DB=f"{folder}/tune.db", CUBEJIT_TUNE="use"):
+            found = cubejit.Kernel.tune(KERNELS / "softmax.tile", M=40, N=50, seconds=20)
+            self.assertEqual((found.choices, found.tried), (4, 3))
+            self.assertIn("rows=8: ", found.report)
+            self.assertGreaterEqual(found.gain, 1)
+            self.assertIn("3 of 4 choices tried", repr(found))
+            self.assertIn("<td>rows=8</td>", found._repr_html_())
+            self.assertEqual(kernel("softmax", M=40, N=50).parameters, found.parameters | {"type": "f32"})
+            self.assertEqual(cubejit.Kernel.tune(KERNELS / "softmax.tile", M=40, N=50).known, 3)
+            with self.assertRaisesRegex(cubejit.InvalidProblem, "no parameter to vary"):
+                cubejit.Kernel.tune(KERNELS / "softmax.tile", rows=1)
+            with self.assertRaisesRegex(cubejit.InvalidProblem, "more than 0 seconds"):
+                cubejit.Kernel.tune(KERNELS / "softmax.tile", seconds=0)
+
+    def test_dump(self):
+        with tempfile.TemporaryDirectory() as folder:
+            softmax = kernel("softmax", M=4, N=5)
+            dumped = pathlib.Path(softmax.dump(folder, "tile,vector"))
+            self.assertEqual(dumped.parent, pathlib.Path(folder))
+            self.assertEqual((dumped / "kernel.tile").read_text(), (KERNELS / "softmax.tile").read_text())
+            self.assertEqual((dumped / "tile.txt").read_text(), softmax.program)
+            with self.assertRaisesRegex(cubejit.InvalidProblem, "the nearest is tile"):
+                softmax.dump(folder, "tiles")
+
+    def test_shows_itself_in_notebooks(self):
+        shown = kernel("softmax", M=4, N=5)._repr_html_()
+        self.assertIn("<td>X</td><td>input</td><td>float32</td><td>[4, 5]</td><td>[5, 1]</td>", shown)
+        self.assertIn("cubejit tile 1", shown)
 
     def test_many_threads(self):
         softmax = kernel("softmax", M=64, N=100)

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "codegen/lang/parse.h"
 #include "codegen/tile/caller_buffers.h"
 #include "tests/support/evaluate_kernel.h"
 
@@ -38,12 +39,15 @@ inline std::vector<KernelFile> kernelFiles() {
   return files;
 }
 
-/// One of each parameter's values; of sizes, which have none, odd ones.
-inline std::map<std::string, std::int64_t> otherSettings(const lang::Source& kernel, std::mt19937& random) {
+/// One of each parameter's values; of sizes, which have none, odd ones. Those of several tries that the text's `require` lines accept.
+inline lang::Settings otherSettings(const std::string& text, const lang::Source& kernel, std::mt19937& random) {
   constexpr std::int64_t kSizes[] = {3, 7, 17, 33, 40};
-  std::map<std::string, std::int64_t> settings;
-  for (const lang::Parameter& p : kernel.parameters)
-    settings[p.name] = p.values.empty() ? kSizes[random() % 5] : p.values[random() % p.values.size()];
+  lang::Settings settings;
+  for (int tries = 0; tries < 100; ++tries) {
+    for (const lang::Parameter& p : kernel.parameters)
+      settings[p.name] = p.textOf(p.values.empty() ? kSizes[random() % 5] : p.values[random() % p.values.size()]);
+    if (lang::parse(text, settings).ok()) break;
+  }
   return settings;
 }
 

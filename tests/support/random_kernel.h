@@ -14,7 +14,7 @@ namespace cubejit {
 
 class RandomKernel {
  public:
-  explicit RandomKernel(unsigned seed) : rng_(seed) {}
+  explicit RandomKernel(unsigned seed) : rng_(seed), halves_(seed % 3 == 0) {}
 
   std::string text() {
     out_ = "cubejit kernel 1\nkernel random\n";
@@ -99,7 +99,7 @@ class RandomKernel {
   std::string line(const char* what, const std::string& name, const std::vector<std::size_t>& dimensions) {
     static constexpr const char* kTypes[] = {"f32", "f32", "f32", "f16", "bf16"};
     const bool output = what[0] == 'o';
-    std::string text = std::string(what) + " " + name + " " + (output ? "f32" : kTypes[below(5)]);
+    std::string text = std::string(what) + " " + name + " " + (output ? "f32" : halves_ ? "bf16" : kTypes[below(5)]);
     std::string extents;
     for (const std::size_t d : dimensions)
       extents += (extents.empty() ? " [" : ", ") + std::to_string(indices_[d].extent);
@@ -197,6 +197,7 @@ class RandomKernel {
   }
 
   std::mt19937 rng_;
+  const bool halves_;  ///< all inputs are of bf16: some products are dot products then
   std::string out_, head_;
   std::vector<Index> indices_;
   std::vector<Tensor> tensors_;

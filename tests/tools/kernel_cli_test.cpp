@@ -129,11 +129,126 @@ TEST_F(KernelCli, TakesKernelsOfTheLanguage) {
     EXPECT_THAT(wrong.err, HasSubstr(told));
   };
   refused("", "rows.tile: line 3, column 11: M has no value: set it (--set M=N)");
-  refused("--set M", "--set M must be NAME=N, N an integer");
-  refused("--set M=2x", "--set M=2x must be NAME=N, N an integer");
-  refused("--set M=2,M=3", "--set M=3 sets its parameter a second time");
+  refused("--set M", "--set M must be NAME=VALUE");
+  refused("--set M=2x", "M is 2x; it may be an integer, 2^31 at most");
+  refused("--set M=2,M=3", "--set M=3 gives its name a second value");
   refused("--set M=2,by=4", "by is 4; it may be 1, 2");
+  // What tuning found is used from then on, and not measured again.
+  const Outcome tuned = run("kernel rows.tile --set M=2 --tune --budget 20s --db tune.db");
+  ASSERT_EQ(tuned.code, 0) << tuned.err;
+  EXPECT_THAT(tuned.out, HasSubstr("; 1 of 2 choices tried, 0 known before"));
+  EXPECT_THAT(tuned.err, AllOf(HasSubstr("by=2: "), HasSubstr("(tuned)")));
+  EXPECT_THAT(run("kernel rows.tile --set M=2 --tune --db tune.db").out,
+              HasSubstr("; 0 of 2 choices tried, 1 known before"));
+  EXPECT_THAT(run("kernel rows.tile --set M=2 --verify --db tune.db").err, HasSubstr("(tuned)"));
+  refused("--set M=2,by=1 --tune --db tune.db", "rows has no parameter to vary");
+  refused("--set M=2 --tune --budget 0s --db tune.db", "--budget");
   EXPECT_THAT(run("kernel small.tile --set M=2").err, HasSubstr("--set is for kernels; programs have no parameters"));
+}
+
+// Tensors that are called as a convolution's are, and as C's words.
+class KernelDump : public Cli {
+ protected:
+  void SetUp() override {
+    Cli::SetUp();
+    write("sums.tile",
+          "cubejit kernel 1\nkernel sums\nparameter M\nparameter by in 2 1\ninput x f32 [2, M, 20] strides [1, 50, 2]\n"
+          "input w f32 [20]\ninput int f32 [M]\noutput dx f32 [M]\noutput m f32 [1]\nindex j in 20\nm[0] = 0.5\n"
+          "parallel i in M by by\n  dx[i] = sum[j](x[1, i, j] * w[j]) + int[i] * 3\n");
+  }
+  std::string dumped(const std::string& flags) const {
+    const Outcome o = run("kernel sums.tile --set M=5 " + flags + " --dump out");
+    EXPECT_EQ(o.code, 0) << o.err;
+    return o.out.substr(0, o.out.find('\n'));
+  }
+  std::string text(const std::string& file) const { return slurp(folder_ / file); }
+};
+
+TEST_F(KernelDump, HasEveryStageAndIsMadeAgain) {
+  for (const std::string isa : {"avx2", "avx512", "sve256"}) {
+    const std::string folder = dumped("--isa " + isa);
+    EXPECT_EQ(folder, "out/sums_M5_by2__" + isa);
+    EXPECT_EQ(text(folder + "/kernel.tile"), text("sums.tile"));
+    EXPECT_EQ(text(folder + "/parameters.json"), "{\"M\":\"5\",\"by\":\"2\"}\n");
+    EXPECT_EQ(text(folder + "/tile.txt"),
+              run("kernel " + folder + "/kernel.tile --set M=5,by=2 --emit tile --isa " + isa).out);
+    const std::string meta = text(folder + "/meta.json");
+    EXPECT_THAT(meta,
+                AllOf(HasSubstr("\"kernel\": \"sums\""), HasSubstr("\"parameters\": {\n    \"M\": \"5\""),
+                      HasSubstr("cubejit kernel kernel.tile --set M=5,by=2 --isa " + isa + " --emit problem,plan,")));
+    for (const char* of : {"\"problem\"", "\"pass\"", "\"plan\"", "\"layout\"", "\"dtype\""})
+      EXPECT_THAT(meta, ::testing::Not(HasSubstr(std::string(of) + ":")));
+    EXPECT_FALSE(std::filesystem::exists(folder_ / folder / "plan.json"));
+    std::string all, listings;
+    for (const std::string& file : files()) {
+      if (file.find(folder) == std::string::npos || std::filesystem::is_directory(file)) continue;
+      all += " " + std::filesystem::path(file).filename().string();
+      if (file.rfind(".s") == file.size() - 2) listings += slurp(file);
+    }
+    for (const char* end : {".vector.txt", ".ll", ".opt.ll", ".s", ".bin", ".mca.txt", ".o", ".h", "index.html"})
+      EXPECT_THAT(all, HasSubstr(end));
+    EXPECT_THAT(listings, AllOf(HasSubstr(" = x[1, 0"), HasSubstr("w[0.."), HasSubstr("int[0"),
+                                HasSubstr("dx[0..1] is written")));
+    EXPECT_THAT(text(folder + "/index.html"),
+                AllOf(HasSubstr("\"axes\":[\"d0:\",\"i:\",\"j:\",\"\",\"\"]"), HasSubstr("Kernel ${data.kernel}")));
+    const std::string again =
+        "cd " + folder_.string() + " && CUBEJIT=" + CUBEJIT_CLI + " sh " + folder + "/repro.sh >again 2>err";
+    const Outcome o = outcomeOf(again, folder_ / "again", folder_ / "err");
+    EXPECT_EQ(o.code, 0) << o.err;
+    EXPECT_THAT(o.out, HasSubstr("same: "));
+  }
+}
+
+TEST_F(KernelDump, HasTheStagesThatAreAskedFor) {
+  const std::string folder = dumped("--emit tile,asm --kernels lanes --symbol a-b --isa avx2");
+  EXPECT_TRUE(std::filesystem::exists(folder_ / folder / "kernel.tile"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / folder / "index.html"));
+  for (const std::string& file : files()) {
+    if (file.rfind(".s") == file.size() - 2) {
+      EXPECT_THAT(file, HasSubstr("lanes"));
+    }
+  }
+  EXPECT_THAT(text(folder + "/repro.sh"), HasSubstr("--emit tile,asm --kernels 'lanes' --symbol 'a-b'"));
+  refused(2, "kernel sums.tile --set M=5 --emit tiles --dump out", {"unknown stage 'tiles'; the nearest is tile"});
+  refused(2, "kernel sums.tile --dump out", {"M has no value"});
+  refused(2, "kernel " + folder + "/tile.txt --dump out", {"--dump is for kernels"});
+}
+
+TEST_F(KernelDump, IsACObject) {
+  write("main.c", R"(#include HEADER
+#include <stdio.h>
+#include <stdlib.h>
+int main(void) {
+  float x[300], w[20], more[5], sums[5], half = 0;
+  void* workspace = aligned_alloc(64, (G_WORKSPACE_BYTES(1) + 63) / 64 * 64);
+  if (!g_supported() || !workspace) return 77;
+  for (int i = 0; i < 300; ++i) x[i] = (float)(i % 7);
+  for (int j = 0; j < 20; ++j) w[j] = (float)(j % 3);
+  for (int i = 0; i < 5; ++i) more[i] = (float)i;
+  g_run(OPERANDS, workspace);
+  for (int i = 0; i < 5; ++i) {
+    float wanted = more[i] * 3;
+    for (int j = 0; j < 20; ++j) wanted += x[1 + 50 * i + 2 * j] * w[j];
+    if (sums[i] != wanted) return printf("%d: %g, not %g\n", i, sums[i], wanted), 1;
+  }
+  return half == 0.5f ? 0 : 2;
+}
+)");
+  const std::string folder = dumped("--isa avx2 --emit obj,c-header --symbol g"), header = text(folder + "/g.h");
+  EXPECT_THAT(header, AllOf(HasSubstr(" x: f32 [2, 5, 20], strides [1, 50, 2], "), HasSubstr("float* int_"),
+                            HasSubstr("cubejit kernel kernel.tile --set M=5,by=2")));
+  const std::size_t at = header.find("g_run(") + 6;
+  std::string operands = header.substr(at, header.find(", workspace", at) - at);
+  for (const auto& [from, to] : {std::pair{"int_", "more"}, {"dx", "sums"}, {"m_", "&half"}}) {
+    ASSERT_NE(operands.find(from), std::string::npos) << operands;
+    operands.replace(operands.find(from), std::string(from).size(), to);
+  }
+  const std::string line = "cd " + folder_.string() + " && cc -std=c11 -Wall -Wextra -Werror '-DHEADER=\"" + folder +
+                           "/g.h\"' '-DOPERANDS=" + operands + "' main.c " + folder +
+                           "/g.o -o program >out.txt 2>err && ./program >out.txt 2>err";
+  const Outcome ran = outcomeOf(line, folder_ / "out.txt", folder_ / "err");
+  if (ran.code == 77) GTEST_SKIP() << "this CPU lacks AVX2";
+  EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
 }
 
 }  // namespace

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what `kernel` does with a kernel or a program that is given as text: read, lower, verify, and only then interpret, emit or time it.
+// Decides what `kernel` does with a kernel or a program that is given as text: read, lower, verify, and only then interpret, emit, dump or time it.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <memory>
 #include <vector>
 
@@ -22,21 +21,28 @@
 #include "codegen/vectorize.h"
 #include "commands.h"
 #include "cubejit/cubejit.hpp"
+#include "cubejit/dump.h"
 #include "distinct_files.h"
+#include "duration.h"
 #include "failure.h"
+#include "interrupts.h"
 #include "kernel_program.h"
 #include "request.h"
+#include "runtime/dump/dump.h"
 #include "runtime/loader/backends.h"
 #include "runtime/loader/llvm_component.h"
 #include "runtime/text/text_file.h"
+#include "runtime/tuning/tune_kernel.h"
 
 namespace cubejit::cli {
 namespace {
 
 struct KernelFlags {
   std::string file, isa;
-  bool verify = false, interpret = false, time = false;
+  bool verify = false, interpret = false, time = false, tune = false, breakdown = false;
   std::vector<std::string> emit, inputs, outputs, settings;
+  std::string store, budget = "10s", backend;
+  DumpRequest dump;
   std::uint64_t seed = 1;
   int threads = 1;
 };
@@ -48,14 +54,15 @@ Error ofTheFile(Error error, const std::string& file) {
   return error;
 }
 
-Result<std::map<std::string, std::string>> pairsOf(const std::vector<std::string>& pairs, const char* flag) {
+Result<std::map<std::string, std::string>> pairsOf(const std::vector<std::string>& pairs, const char* flag,
+                                                   const char* form = "NAME=FILE") {
   std::map<std::string, std::string> out;
   for (const std::string& pair : pairs) {
     const std::size_t equals = pair.rfind('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == pair.size())
-      return invalidInput(fmt::format("{} {} must be NAME=FILE", flag, printable(pair)));
+      return invalidInput(fmt::format("{} {} must be {}", flag, printable(pair), form));
     if (!out.emplace(pair.substr(0, equals), pair.substr(equals + 1)).second)
-      return invalidInput(fmt::format("{} {} names its buffer a second time", flag, printable(pair)));
+      return invalidInput(fmt::format("{} {} gives its name a second value", flag, printable(pair)));
   }
   return out;
 }
@@ -152,44 +159,84 @@ Status handleTile(const Result<TileProgram>& parsed, const KernelFlags& flags) {
   CUBEJIT_TRY(level, isaFor(*parsed, flags.isa));
   Options options = optionsFor(level);
   options.threads = flags.threads;
-  return timeKernels(*parsed, data, options);
+  return timeKernels(*parsed, data, options, flags.breakdown);
+}
+
+Status tune(const std::string& text, const lang::Settings& settings, const KernelFlags& flags, const Session& session) {
+  KernelTuneSetup setup;
+  setup.text = text;
+  setup.fixed = settings;
+  setup.seed = flags.seed;
+  CUBEJIT_TRY(seconds, parseDuration("--budget", flags.budget));
+  setup.mostSeconds = seconds;
+  setup.tried = [](const KernelRecord& record) { fmt::print(stderr, "{}\n", lineOf(record)); };
+  setup.stop = stopRequested;
+  listenForInterrupts();
+  CUBEJIT_TRY(found, tuneKernel(setup, session.machine(), session.options()));
+  for (const std::string& note : found.notes) fmt::print(stderr, "note: {}\n", note);
+  fmt::print(
+      "{}: {:.3f} us untuned, {:.2f} times as fast with {}; {} of {:.0f} choices tried, {} known before, {:.1f} s\n",
+      found.untuned.name, static_cast<double>(medianNs(found.untuned.samplesNs)) * 1e-3, 1 / found.best.relative,
+      found.best.settings, found.tried, found.choices, found.known, found.seconds);
+  return Unit{};
 }
 
 // A kernel in the kernel language: its program for the ISA asked for, or the best of this CPU.
 Status handleKernel(const std::string& text, KernelFlags flags) {
-  std::map<std::string, std::int64_t> settings;
-  for (const std::string& setting : flags.settings) {
-    const std::size_t equals = setting.find('=');
-    std::int64_t value = 0;
-    const char *const begin = setting.data() + equals + 1, *const end = setting.data() + setting.size();
-    if (equals == std::string::npos || equals == 0 || std::from_chars(begin, end, value).ptr != end || begin == end)
-      return invalidInput(fmt::format("--set {} must be NAME=N, N an integer", printable(setting)));
-    if (!settings.emplace(setting.substr(0, equals), value).second)
-      return invalidInput(fmt::format("--set {} sets its parameter a second time", printable(setting)));
-  }
-  const auto source = lang::parse(text, settings);
-  if (!source.ok()) return ofTheFile(source.error(), flags.file);
+  CUBEJIT_TRY(settings, pairsOf(flags.settings, "--set", "NAME=VALUE"));
   if (flags.isa.empty()) {
     const std::vector<IsaLevel> levels = runnableIsas();
     flags.isa = toString(levels.empty() ? IsaLevel::kAvx2 : levels.front());
   }
   CUBEJIT_TRY(level, parseIsa(flags.isa));
-  for (const lang::Parameter& p : source->parameters) fmt::print(stderr, "{} = {}\n", printable(p.name), p.value);
+  CUBEJIT_TRY(options, optionsFromEnvironment());
+  options.isa = level;
+  CUBEJIT_TRY(backend, parseBackend(flags.backend.empty() ? toString(usualBackend(level)) : flags.backend));
+  if (!flags.backend.empty() || options.backend == kUsualBackend) options.backend = backend;
+  options.threads = flags.threads;
+  if (!flags.store.empty()) options.store = flags.store;
+  const Session session(options);
+  CUBEJIT_RETURN_IF_ERROR(session.status());
+  if (flags.tune) {
+    CUBEJIT_RETURN_IF_ERROR(checkRunnable(level));
+    const Status tuned = tune(text, settings, flags, session);
+    if (!tuned.ok()) return ofTheFile(tuned.error(), flags.file);
+  }
+  const auto chosen = withTunedSettings(text, settings, session.machine(), session.options());
+  const auto source = lang::parse(text, chosen);
+  if (!source.ok()) return ofTheFile(source.error(), flags.file);
+  for (const lang::Parameter& p : source->parameters)
+    fmt::print(stderr, "{} = {}{}\n", printable(p.name), p.textOf(p.value),
+               chosen.count(p.name) > settings.count(p.name) ? " (tuned)" : "");
   const auto program = lang::lower(*source, isaOf(level));
   if (!program.ok() && program.error().code == ErrorCode::kInternal) return program.error();  // that is one of ours
-  return handleTile(program, flags);
+  if (flags.dump.directory.empty()) return handleTile(program, flags);
+  const std::string stages = fmt::format("{}", fmt::join(flags.emit, ","));
+  flags.emit.clear();
+  CUBEJIT_RETURN_IF_ERROR(handleTile(program, flags));
+  flags.dump.stages = stages.empty() ? "all" : stages;
+  lang::Settings all;  // so that the folder is made by what was said above
+  for (const lang::Parameter& p : source->parameters) all[p.name] = p.textOf(p.value);
+  CUBEJIT_TRY(folder, dumpKernel(text, all, flags.dump, session.machine(), session.options()));
+  if (!folder.empty()) fmt::print("{}\n", folder);
+  if (const Status runs = checkRunnable(level); !runs.ok()) fmt::print(stderr, "note: {}\n", runs.error().message);
+  return Unit{};
 }
 
 Status kernel(const KernelFlags& flags) {
+  const bool dumps = !flags.dump.directory.empty();
   for (const std::string& stage : flags.emit) {
-    if (stage != "tile" && stage != "vector" && stage != "asm")
-      return invalidInput(fmt::format("unknown stage '{}' of --emit; there are tile, vector, asm", printable(stage)));
+    if (!dumps && stage != "tile" && stage != "vector" && stage != "asm")
+      return invalidInput(
+          fmt::format("unknown stage '{}' of --emit; there are tile, vector, asm, and with --dump {}, all",
+                      printable(stage), fmt::join(dumpStageNames(), ", ")));
   }
   CUBEJIT_TRY(text, readText(flags.file, "a kernel, a tile program or a vector program", Stage::kProblem));
   const std::size_t line = std::min(text.size(), text.find_first_not_of(" \t\r\n"));
   const auto begins = [&](std::string_view words) { return text.compare(line, words.size(), words) == 0; };
   if (begins("cubejit kernel")) return handleKernel(text, flags);
   if (!flags.settings.empty()) return invalidInput("--set is for kernels; programs have no parameters");
+  if (dumps) return invalidInput("--dump is for kernels; of programs --emit prints the stages");
   return begins("cubejit vector") ? handleVector(text, flags) : handleTile(parseTileProgram(text), flags);
 }
 
@@ -198,20 +245,41 @@ Status kernel(const KernelFlags& flags) {
 void addKernel(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("kernel",
                                          "Read a kernel in the kernel language, or a tile or vector program as dump "
-                                         "writes them, and verify it; then interpret, emit or time it");
+                                         "writes them, and verify it; then interpret, emit, dump or time it");
   example(*command, "kernel layer.tile --interpret");
   auto flags = std::make_shared<KernelFlags>();
   command->add_option("FILE", flags->file, "The program's text; its first line says which sort and version it is")
       ->required();
-  command->add_option("--set", flags->settings, "NAME=N, a parameter of the kernel (default: what its text says)")
+  command
+      ->add_option("--set", flags->settings,
+                   "NAME=VALUE, a parameter of the kernel, e.g. M=64 or type=bf16 (default: what its text says)")
       ->delimiter(',');
   command->add_flag("--verify", flags->verify, "Only verify it, which is done in any case");
   command->add_flag("--interpret", flags->interpret,
                     "Run the tile program, a scalar at a time, and print a digest of each output");
   command->add_option("--emit", flags->emit, "Print stages, of tile, vector, asm (asm: with the LLVM component)")
       ->delimiter(',');
+  command->add_option(
+      "--dump", flags->dump.directory,
+      fmt::format("Write a kernel's stages into a folder of this one instead: what --emit says of {} (default: all)",
+                  fmt::join(dumpStageNames(), ", ")));
+  command->add_option("--kernels", flags->dump.kernels,
+                      "With --dump: only kernels of the program with this in their name; * and ? stand for anything");
+  command->add_option("--symbol", flags->dump.symbol,
+                      "With --dump: prefix of the symbols in obj and c-header (default: the folder's name)");
+  command->add_flag("--measure", flags->dump.measure, "With --dump: run it, and say on the page what that took");
+  command->add_option("--backend", flags->backend,
+                      "With --dump and --tune: xbyak or llvm (default: $CUBEJIT_BACKEND, or the usual one of the ISA)");
   command->add_flag("--time", flags->time, "Generate the tile program's code and time it");
-  command->add_option("--threads", flags->threads, "Threads that --time runs on (default: 1)")
+  command->add_flag("--breakdown", flags->breakdown,
+                    "With --time: the share of each statement's kernels, of loops and of waiting");
+  command->add_flag(
+      "--tune", flags->tune,
+      "Measure values of parameters that are not set, of those lists that the kernel's text has, and keep "
+      "what is found in the store; what is asked beside it is done with the best");
+  command->add_option("--budget", flags->budget, "Time that --tune takes, e.g. 90s or 2m (default: 10s)");
+  command->add_option("--db", flags->store, "The store of tuning records (default: $CUBEJIT_DB, or the user's)");
+  command->add_option("--threads", flags->threads, "Threads that --time and --tune run on (default: 1)")
       ->transform(wholeFrom<int>(1));
   command->add_option("--input", flags->inputs, "NAME=FILE.npy, the elements of a buffer (default: random ones)");
   command->add_option("--output", flags->outputs, "NAME=FILE.npy, where --interpret writes a buffer");

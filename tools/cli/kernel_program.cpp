@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <random>
 #include <vector>
 
 #include "codegen/tile/caller_buffers.h"
@@ -16,6 +15,7 @@
 #include "cubejit/cubejit.hpp"
 #include "npy.h"
 #include "runtime/exec/launch.h"
+#include "runtime/exec/program_memory.h"
 #include "runtime/host/aligned_memory.h"
 #include "runtime/loader/generate.h"
 #include "runtime/loader/load_programs.h"
@@ -27,50 +27,31 @@ namespace {
 std::int64_t elementsOf(const Buffer& buffer) { return buffer.bytes / elementBytes(buffer.element); }
 DType typeOf(const Buffer& buffer) { return static_cast<DType>(buffer.element); }  // elements begin with them
 
-// The callers' buffers: their memory, in the program's order.
-class Callers {
- public:
-  static Result<Callers> fill(const TileProgram& program, const KernelData& data) {
-    std::string broken;
-    for (const auto* files : {&data.inputs, &data.outputs}) {
-      for (const auto& [name, file] : *files) {
-        const int b = bufferNamed(program.buffers, name);
-        const bool output = b >= 0 && program.buffers[static_cast<std::size_t>(b)].use == Buffer::Use::kOutput;
-        if (b < 0 || (files == &data.outputs && !output))
-          broken += fmt::format("{}{} is no {} of {}", broken.empty() ? "" : "\n", name,
-                                files == &data.outputs ? "output" : "input or output", program.name);
-      }
+// The callers' buffers, with what files hold of them.
+Result<ProgramMemory> callersOf(const TileProgram& program, const KernelData& data) {
+  std::string broken;
+  for (const auto* files : {&data.inputs, &data.outputs}) {
+    for (const auto& [name, file] : *files) {
+      const int b = bufferNamed(program.buffers, name);
+      const bool output = b >= 0 && program.buffers[static_cast<std::size_t>(b)].use == Buffer::Use::kOutput;
+      if (b < 0 || (files == &data.outputs && !output))
+        broken += fmt::format("{}{} is no {} of {}", broken.empty() ? "" : "\n", name,
+                              files == &data.outputs ? "output" : "input or output", program.name);
     }
-    if (!broken.empty()) return invalidInput(broken);
-    Callers callers;
-    std::mt19937_64 random(data.seed);
-    for (const Buffer& buffer : program.buffers) {
-      if (!buffer.isCallers()) continue;
-      AlignedMemory memory = alignedMemory(static_cast<std::size_t>(buffer.bytes));
-      if (memory == nullptr)
-        return Error{ErrorCode::kLimitExceeded, Stage::kRun,
-                     fmt::format("no memory for the {} bytes of {}", buffer.bytes, buffer.name)};
-      char* const bytes = static_cast<char*>(static_cast<void*>(memory.get()));
-      for (std::int64_t i = 0; i < elementsOf(buffer); ++i) {
-        const float value = static_cast<float>(random() >> 40) * 0x1p-23F - 1;  // [-1, 1)
-        writeElement(buffer.element, bytes + i * elementBytes(buffer.element), bitsOf(value));
-      }
-      if (const auto file = data.inputs.find(buffer.name); file != data.inputs.end()) {
-        CUBEJIT_TRY(array,
-                    readNpy(file->second, {elementsOf(buffer)}, "the elements of " + buffer.name, typeOf(buffer)));
-        std::copy(array.bytes.begin(), array.bytes.end(), bytes);
-      }
-      callers.addresses_.push_back(bytes);
-      callers.memory_.push_back(std::move(memory));
-    }
-    return callers;
   }
-  const CallerBuffers& addresses() const { return addresses_; }
-
- private:
-  std::vector<AlignedMemory> memory_;
-  CallerBuffers addresses_;
-};
+  if (!broken.empty()) return invalidInput(broken);
+  CUBEJIT_TRY(memory, ProgramMemory::of(program.buffers, data.seed));
+  std::size_t bound = 0;
+  for (const Buffer& buffer : program.buffers) {
+    if (!buffer.isCallers()) continue;
+    auto* const bytes = static_cast<char*>(memory.addresses()[bound++]);
+    const auto file = data.inputs.find(buffer.name);
+    if (file == data.inputs.end()) continue;
+    CUBEJIT_TRY(array, readNpy(file->second, {elementsOf(buffer)}, "the elements of " + buffer.name, typeOf(buffer)));
+    std::copy(array.bytes.begin(), array.bytes.end(), bytes);
+  }
+  return std::move(memory);
+}
 
 void tell(const Buffer& buffer, const char* bytes) {
   double sum = 0;
@@ -86,13 +67,49 @@ void tell(const Buffer& buffer, const char* bytes) {
              digest.text(), sum, first);
 }
 
+// Calls of the program by the kernels they call: a kernel belongs to the first.
+void nameCalls(const TileProgram& program, const std::vector<Node>& nodes, std::vector<std::string>& names) {
+  for (const Node& node : nodes) {
+    nameCalls(program, node.body, names);
+    if (!node.isCall()) continue;
+    for (const Variant& variant : node.call.variants) {
+      std::string* const name = variant.kernel < 0 ? nullptr : &names[static_cast<std::size_t>(variant.kernel)];
+      if (name != nullptr && name->empty()) *name = node.call.name;
+    }
+  }
+}
+
+// Where all runs so far, `wall` nanoseconds together, went.
+void tellBreakdown(const CompiledPass& part, double wall, double runs, int threads) {
+  const KernelTimes& times = *part.launch->times();
+  const TileProgram& program = part.tile;
+  const double all = wall * threads;
+  double inKernels = 0, inPhases = 0;
+  std::vector<std::string> names(program.kernels.size());
+  for (const Phase& phase : program.phases) nameCalls(program, phase.body, names);
+  std::vector<std::pair<double, std::string>> lines;
+  for (std::size_t k = 0; k < program.kernels.size(); ++k) {
+    const TimeCount time = times.kernel(k);
+    if (time.calls == 0) continue;
+    inKernels += time.nanoseconds;
+    lines.emplace_back(time.nanoseconds, fmt::format("{}: k{}, {:.0f} calls a run of {:.1f} ns", names[k], k,
+                                                     static_cast<double>(time.calls) / runs,
+                                                     time.nanoseconds / static_cast<double>(time.calls)));
+  }
+  for (std::size_t p = 0; p < program.phases.size(); ++p) inPhases += times.phase(p).nanoseconds;
+  std::sort(lines.rbegin(), lines.rend());
+  lines.emplace_back(inPhases - inKernels, "walking over loops and addresses between them");
+  lines.emplace_back(all - inPhases, fmt::format("waiting, of {} threads, and beginning and ending runs", threads));
+  for (const auto& [ns, text] : lines) fmt::print("  {:>5.1f} %  {}\n", 100 * ns / all, text);
+}
+
 constexpr double kLeastSeconds = 0.2;
 constexpr std::size_t kLeastRuns = 5, kMostRuns = 1000;
 
 }  // namespace
 
 Status interpretKernels(const TileProgram& program, const KernelData& data) {
-  CUBEJIT_TRY(callers, Callers::fill(program, data));
+  CUBEJIT_TRY(callers, callersOf(program, data));
   CUBEJIT_RETURN_IF_ERROR(interpret(program, callers.addresses()));
   std::vector<NpyOutput> files;
   std::size_t bound = 0;
@@ -106,9 +123,9 @@ Status interpretKernels(const TileProgram& program, const KernelData& data) {
   return writeNpy(files);
 }
 
-Status timeKernels(const TileProgram& program, const KernelData& data, const Options& options) {
+Status timeKernels(const TileProgram& program, const KernelData& data, const Options& options, bool breakdown) {
   CUBEJIT_RETURN_IF_ERROR(checkRunnable(*options.isa));
-  CUBEJIT_TRY(callers, Callers::fill(program, data));
+  CUBEJIT_TRY(callers, callersOf(program, data));
   const Session session(options);
   LoadedCode code;
   CUBEJIT_TRY(part, compileProgram(program, session.machine(), session.options(), code));
@@ -116,9 +133,11 @@ Status timeKernels(const TileProgram& program, const KernelData& data, const Opt
   const AlignedMemory workspace = alignedMemory(bytes);
   if (workspace == nullptr)
     return Error{ErrorCode::kLimitExceeded, Stage::kRun, fmt::format("no memory for a workspace of {} bytes", bytes)};
-  const Team team{options.threads, options.parallelFor, false, session.options().wakeCycles};
+  const Team team{options.threads, options.parallelFor, true, session.options().wakeCycles};
+  if (breakdown) part->launch->keepTimes(options.threads);
   std::vector<double> seconds;
-  for (double all = 0; seconds.size() < kLeastRuns || (all < kLeastSeconds && seconds.size() < kMostRuns);) {
+  double all = 0;
+  for (; seconds.size() < kLeastRuns || (all < kLeastSeconds && seconds.size() < kMostRuns);) {
     const auto begin = std::chrono::steady_clock::now();
     part->launch->run(callers.addresses(), nullptr, static_cast<char*>(static_cast<void*>(workspace.get())), team);
     seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
@@ -128,6 +147,7 @@ Status timeKernels(const TileProgram& program, const KernelData& data, const Opt
   fmt::print("{}: {:.3f} us at least, {:.3f} us in the middle of {} runs, {}, {}\n", program.name,
              seconds.front() * 1e6, seconds[seconds.size() / 2] * 1e6, seconds.size(),
              options.threads == 1 ? "one thread" : fmt::format("{} threads", options.threads), toString(*options.isa));
+  if (breakdown) tellBreakdown(*part, all * 1e9, static_cast<double>(seconds.size()), options.threads);
   return Unit{};
 }
 

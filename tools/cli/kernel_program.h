@@ -21,7 +21,8 @@ struct KernelData {
 /// Interprets the program, prints a line for each output and writes the files. Precondition: verify() accepts it.
 Status interpretKernels(const TileProgram& program, const KernelData& data);
 
-/// Generates, loads and runs the program on as many threads as the options say, and prints the shortest and the median time. The same precondition.
-Status timeKernels(const TileProgram& program, const KernelData& data, const Options& options);
+/// Generates, loads and runs the program on as many threads as the options say, and prints the shortest and the median time; with `breakdown`
+/// the share of each kernel, of the loops between them and of waiting, for which clocks are read at each call. The same precondition.
+Status timeKernels(const TileProgram& program, const KernelData& data, const Options& options, bool breakdown);
 
 }  // namespace cubejit::cli

@@ -193,3 +193,14 @@ function show(index) {
   location.replace(`#k${index}`);
 }
 
+const svg = (tag, attributes) => {
+  const e = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const a in attributes) e.setAttribute(a, attributes[a]);
+  return e;
+};
+const label = (x, y, text, anchor = "start") => {
+  const t = svg("text", { x, y, "text-anchor": anchor });
+  t.textContent = text;
+  return t;
+};
+

@@ -7,6 +7,8 @@
 #include "algorithms/lower.h"
 #include "codegen/backend.h"
 #include "codegen/disassemble.h"
+#include "codegen/lang/lower.h"
+#include "codegen/lang/parse.h"
 #include "codegen/listing.h"
 #include "codegen/vector/legalize.h"
 #include "codegen/vector/print.h"
@@ -24,14 +26,14 @@ using testing::MatchesRegex;
 
 // dX of the example in docs/design.md: a 1x1 convolution, 16 channels to 16, 4 pixels.
 struct Example {
-  Problem problem;
+  std::shared_ptr<const TensorElements> elements;
   TileProgram tile;
   std::vector<VectorProgram> vectors;
   std::vector<Annotation> annotations;
   std::size_t contract = 0;
 
   KernelStory story() const {
-    return {problem, tile, static_cast<int>(contract), vectors[contract], annotations[contract]};
+    return {*elements, tile, static_cast<int>(contract), vectors[contract], annotations[contract]};
   }
 };
 
@@ -47,7 +49,7 @@ Machine machineOf(const HostIsa& isa) { return hostMachine(isa, 1, 32768, 1 << 2
 
 Example exampleOf(const HostIsa& isa, const Problem& problem, const TilingPlan& plan) {
   Example e;
-  e.problem = problem;
+  e.elements = elementsOf(problem);
   const auto tile = lower(problem, plan, machineOf(isa));
   EXPECT_TRUE(tile.ok());
   e.tile = *tile;
@@ -59,7 +61,7 @@ Example exampleOf(const HostIsa& isa, const Problem& problem, const TilingPlan& 
     e.vectors.push_back(*legal);
     if (std::holds_alternative<Contract>(e.tile.kernels[k])) e.contract = k;
   }
-  e.annotations = annotate(e.problem, e.tile, e.vectors);
+  e.annotations = annotate(*e.elements, e.tile, e.vectors);
   return e;
 }
 
@@ -160,6 +162,54 @@ TEST(Explain, LoopsAndHeadSayWhatTheCallIs) {
   EXPECT_THAT(all, HasSubstr("A = dy"));
   EXPECT_THAT(all, HasSubstr("v0 sums dx["));
   EXPECT_THAT(all, HasSubstr("of phase"));
+}
+
+// Tensors of kernels may be called as a convolution's are, and have any strides; what let names is laid out for the ISA.
+TEST(TensorElements, OfKernelsAreTheirOwn) {
+  const auto kernel = lang::parse(
+      "cubejit kernel 1\nkernel k\ninput x f32 [2, 3, 4] strides [1, 40, 10]\ninput w f32 [4] strides [0]\noutput dx "
+      "bf16 [3, 4]\n"
+      "index j in 4\nparallel i in 3 by 2\n  let e[i, j] = x[1, i, j] * 2\n  dx[i, j] = e[i, j] + w[j]\n",
+      {});
+  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+  const auto elements = elementsOf(*kernel, avx512Isa());
+  const auto at = [&](const char* name, Buffer::Use use, std::int64_t offset) {
+    return elements->elementAt(Buffer{name, use, 0, {}}, offset).value_or(ElementPlace{-1});
+  };
+  const ElementPlace none{-1};
+  EXPECT_EQ(at("x", Buffer::Use::kInput, (1 + 2 * 40 + 3 * 10) * 4), (ElementPlace{1, 2, 3}));
+  EXPECT_EQ(at("x", Buffer::Use::kInput, 2 * 4), none) << "between elements";
+  EXPECT_EQ(at("x", Buffer::Use::kInput, 3), none);
+  EXPECT_EQ(at("x", Buffer::Use::kInput, (2 + 2 * 40 + 3 * 10) * 4), none);
+  EXPECT_EQ(at("w", Buffer::Use::kInput, 0), ElementPlace{0});
+  EXPECT_EQ(at("dx", Buffer::Use::kOutput, 5 * 2), (ElementPlace{1, 1}));
+  EXPECT_EQ(at("e", Buffer::Use::kPrivate, 17 * 4), (ElementPlace{1, 1})) << "rows are filled up to vectors";
+  EXPECT_EQ(at("dy", Buffer::Use::kInput, 0), none);
+  EXPECT_EQ(elements->axesOf(Buffer{"x", Buffer::Use::kInput, 0, {}})->names,
+            (std::vector<std::string>{"d0", "i", "j"}));
+}
+
+// What is computed is another element than the one it was computed from; a copy is the same.
+TEST(TensorElements, KernelsFollowCopiesAlone) {
+  const HostIsa isa = avx512Isa();
+  const auto kernel = lang::parse(
+      "cubejit kernel 1\nkernel k\ninput X f32 [4, 32]\noutput Y f32 [32, 4]\nindex j in 32\nparallel i in 4 by 4\n"
+      "  let turned[j, i] = X[i, j]\n  let e[j, i] = exp(turned[j, i])\n  Y[j, i] = e[j, i] * turned[j, i]\n",
+      {});
+  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+  const auto tile = lang::lower(*kernel, isa);
+  ASSERT_TRUE(tile.ok()) << tile.error().message;
+  std::vector<VectorProgram> vectors;
+  for (const Kernel& k : tile->kernels) vectors.push_back(*legalize(*vectorize(k, isa)));
+  const auto elements = elementsOf(*kernel, isa);
+  const std::vector<Annotation> known = annotate(*elements, *tile, vectors);
+  std::string said;
+  for (std::size_t k = 0; k < known.size(); ++k) {
+    for (const std::string& line : phrases({*elements, *tile, static_cast<int>(k), vectors[k], known[k]}))
+      said += line + "\n";
+  }
+  for (const char* phrase : {"X[0..3, 0", "e[0", "Y[0"}) EXPECT_THAT(said, HasSubstr(phrase));
+  EXPECT_THAT(said, testing::Not(HasSubstr("turned")));
 }
 
 TEST(Listing, ShowsOpsAboveTheirInstructionsAndCountsItsLines) {

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <thread>
 
 #include "cubejit/cubejit.hpp"
@@ -36,7 +37,7 @@ TEST_F(KernelFace, SaysWhatTheTextDeclaresAndRuns) {
   EXPECT_EQ(kernel->tensors()[0].strides, (std::vector<std::int64_t>{25, 1}));
   EXPECT_EQ(kernel->tensors()[0].bytes, (6 * 25 + 20) * 4);
   EXPECT_TRUE(kernel->tensors()[1].output);
-  EXPECT_EQ(kernel->parameters(), (std::map<std::string, std::int64_t>{{"M", 7}, {"by", 2}}));
+  EXPECT_EQ(kernel->parameters(), (KernelParameters{{"M", 7}, {"by", 2}}));
   EXPECT_THAT(kernel->program(), HasSubstr("combine sum"));
   for (const int threads : {0, 1, 3}) {
     std::fill(y_.begin(), y_.end(), -1.0F);
@@ -75,6 +76,28 @@ TEST_F(KernelFace, RefusesWithEverythingThatIsWrong) {
               HasSubstr("threads = -1 must be at least 0; 0 is as many as the options or the process allow"));
   EXPECT_THAT(told(kernel->run({x_.data(), y_.data()}, reinterpret_cast<char*>(x_.data()) + 4)),
               HasSubstr("multiple of 64"));
+}
+
+TEST_F(KernelFace, DumpsWhatItWasGeneratedFrom) {
+  const auto kernel = TiledKernel::create(kRows, {{"M", 7}}).value();
+  const std::string root = ::testing::TempDir() + "cubejit_kernel_dump", isa = toString(runnableIsas().front());
+  DumpRequest request{"tile,vector,bin,c-header", root, "", ""};
+  const auto folder = kernel->dump(request);
+  ASSERT_TRUE(folder.ok()) << folder.error().message;
+  EXPECT_EQ(*folder, root + "/rows_M7_by2__" + isa);
+  for (const char* file : {"kernel.tile", "parameters.json", "tile.txt", "meta.json", "repro.sh"})
+    EXPECT_TRUE(std::filesystem::exists(*folder + "/" + file)) << file;
+  EXPECT_TRUE(std::filesystem::exists(*folder + "/rows_M7_by2__" + isa + ".h"));
+  request.kernels = "none such";
+  EXPECT_EQ(kernel->dump(request).value(), "");
+  request.stages = "tiles";
+  EXPECT_THAT(kernel->dump(request).error().message, HasSubstr("the nearest is tile"));
+  Options interpreted;
+  interpreted.backend = BackendKind::kTileInterpreter;  // its code is shown all the same
+  const auto other = TiledKernel::create(kRows, {{"M", 7}}, interpreted).value()->dump({"bin", root, "", ""});
+  ASSERT_TRUE(other.ok()) << other.error().message;
+  EXPECT_TRUE(std::filesystem::exists(*other + "/k00_sum.bin"));
+  std::filesystem::remove_all(root);
 }
 
 }  // namespace

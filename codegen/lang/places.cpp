@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides nothing further; see the header.
+#include "codegen/lang/places.h"
+
+#include <functional>
+
+namespace cubejit::lang {
+namespace {
+
+// The stride that a dimension in front of the first one had.
+std::int64_t strideAfter(const Tensor& value, int lanes, const std::function<void(std::size_t, std::int64_t)>& visit) {
+  std::int64_t stride = 1;
+  for (std::size_t d = value.dimensions.size(); d-- > 0;) {
+    const bool paired = value.pairs == static_cast<int>(d);
+    visit(d, paired ? stride / 2 : stride);
+    const std::int64_t extent = value.dimensions[d].extent;
+    stride *= paired ? (extent + 1) / 2 : extent;
+    if (d + 1 == value.dimensions.size()) stride = (stride + lanes - 1) / lanes * lanes;
+  }
+  return stride;
+}
+
+}  // namespace
+
+Place placeOf(const Source& kernel, const Access& access) {
+  const Tensor& t = kernel.tensors[static_cast<std::size_t>(access.tensor)];
+  const std::int64_t bytes = elementBytes(t.element);
+  const std::size_t indices = kernel.indices.size();
+  Place place{access.tensor, t.element, 0, std::vector<std::int64_t>(indices), std::vector<std::int64_t>(indices)};
+  for (std::size_t d = 0; d < t.dimensions.size(); ++d) {
+    const Tensor::Dimension& dimension = t.dimensions[d];
+    place.offset += access.at[d].constant * dimension.stride * bytes;
+    for (const Subscript::Term& term : access.at[d].terms) {
+      const auto index = static_cast<std::size_t>(term.index);
+      place.apart[index] += term.factor * dimension.stride * bytes;
+      if (dimension.tileOf != term.index) place.start[index] += term.factor * dimension.stride * bytes;
+    }
+  }
+  return place;
+}
+
+std::vector<int> indicesOf(const Access& access) {
+  std::vector<int> all;
+  for (const Subscript& s : access.at) {
+    for (const Subscript::Term& t : s.terms) {
+      if (!contains(all, t.index)) all.push_back(t.index);
+    }
+  }
+  return all;
+}
+
+int contiguousIndex(const Source& kernel, const Access& access) {
+  const Place place = placeOf(kernel, access);
+  const auto seen = [&](int i) { return kernel.indices[static_cast<std::size_t>(i)].seen(); };
+  int found = -1;
+  for (const int i : indicesOf(access)) {
+    if (place.contiguous(i) && (found < 0 || seen(i) > seen(found))) found = i;
+  }
+  return found;
+}
+
+void layOut(Tensor& value, int lanes) {
+  strideAfter(value, lanes, [&](std::size_t d, std::int64_t stride) { value.dimensions[d].stride = stride; });
+}
+
+std::int64_t bytesOfValue(const Tensor& value, int lanes) {
+  return strideAfter(value, lanes, [](std::size_t, std::int64_t) {}) * elementBytes(value.element);
+}
+
+}  // namespace cubejit::lang
