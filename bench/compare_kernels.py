@@ -38,19 +38,17 @@ PRODUCTS = {
 }
 
 
-def products(types):
-    """Products of matrices; types: of the inputs and the output, as f32 or bf16:f32. Kernels of others than f32 have them in their names."""
-    source, target = (types.split(":") * 2)[:2]
-    suffix = "" if types == "f32" else "_" + types.replace(":", "_")
+def products(element):
+    """Products of matrices of this type, results as well."""
     for form, shapes in PRODUCTS.items():
         for batch, m, n, k in shapes:
             sizes = {"batch": batch, "m": m, "n": n, "k": k}
             name = "x".join(map(str, ([batch] if batch > 1 else []) + [m, n, k]))
-            yield {"name": f"gemm {name} {form} {types}", "op": "gemm", "shape": name, "form": form, "types": types, "input": source,
-                   "output": target, **sizes, "turned_a": form[0] == "t", "turned_b": form[1] == "t", "flops": 2 * math.prod(sizes.values()),
-                   "bytes": batch * (SIZES[source] * (m * k + k * n) + SIZES[target] * m * n),
-                   "kernels": [("gemm_batched" if form == "nn" else f"gemm_{form}") + suffix],
-                   "set": {"M": m, "N": n, "K": k, **({"batch": batch} if form == "nn" else {})}}
+            kernels = [f"gemm_{form}"] if form != "nn" else ["gemm_batched"] + ["gemm_few_rows", "gemm_few_columns"] * (batch == 1)
+            yield {"name": f"gemm {name} {form} {element}", "op": "gemm", "shape": name, "form": form, "types": element, "input": element,
+                   "output": element, **sizes, "turned_a": form[0] == "t", "turned_b": form[1] == "t", "flops": 2 * math.prod(sizes.values()),
+                   "bytes": batch * SIZES[element] * (m * k + k * n + m * n), "kernels": kernels,
+                   "set": {"type": element, "M": m, "N": n, "K": k}}
 
 
 def operation(op, sizes, names, numbers, flops=0, kernels=None, settings=None):
@@ -78,20 +76,19 @@ def operations():
 
 
 def tuned(options, problem):
-    """The fastest of its kernels and of the values that their texts say make sense: (file, settings), or why there is none."""
+    """The fastest of its kernels, each with what tuning found for it: (file, settings), or why there is none."""
     best, error = None, f"no {' or '.join(problem['kernels'])}.tile"
     for folder, stem in itertools.product(options.kernels, problem["kernels"]):
         file = folder / f"{stem}.tile"
         if not file.exists():
             continue
-        choices = re.findall(r"^parameter (\w+) in ([\d ]+)", file.read_text(), re.MULTILINE)
-        names = [name for name, _ in choices]
-        for values in itertools.product(*(map(int, values.split()) for _, values in choices)):
-            settings = {**problem["set"], **dict(zip(names, values))}
-            found = cubejit_command.kernel_time(options.command, file, settings, options.threads)
-            error = found.get("error", error)
-            if "ns_min" in found and (best is None or found["ns_min"] < best[0]):
-                best = (found["ns_min"], file, settings)
+        settings = dict(problem["set"], **({"batch": problem["batch"]} if stem == "gemm_batched" else {}))
+        settings |= cubejit_command.kernel_tuned(options.command, file, settings, options.threads, options.tune)
+        found = min((cubejit_command.kernel_time(options.command, file, settings, options.threads) for _ in range(3)),
+                    key=lambda found: found.get("ns_min", math.inf))
+        error = found.get("error", error)
+        if "ns_min" in found and (best is None or found["ns_min"] < best[0]):
+            best = (found["ns_min"], file, settings)
     return best[1:] if best else error
 
 
@@ -100,7 +97,7 @@ def measure_ours(options, problem, choice):
     if isinstance(choice, str):
         return [dict(line, error=choice)]
     file, settings = choice
-    tiles = " ".join([file.stem] * (len(problem["kernels"]) > 1) + [f"{k}={v}" for k, v in settings.items() if k not in problem["set"]])
+    tiles = " ".join([file.stem] * (len(problem["kernels"]) > 1) + [f"{k}={v}" for k, v in settings.items() if k not in problem["set"] and k != "batch"])
     return [dict(line, tiles=tiles, **cubejit_command.kernel_time(options.command, file, settings, options.threads))]
 
 
@@ -154,7 +151,7 @@ def markdown(document):
     lines = ["# Kernels beside their peers", "",
              f"Made by `{document['command']}`, on {document['threads']} threads, against {', '.join(versions)}: every row interleaved in one "
              f"run. A figure is of the fastest call of {document['rounds']} rounds, in parentheses of the middle one of their medians; a ratio above "
-             "1 means that cubejit is faster. Tiles are the fastest of those that the kernel's text names, measured before. Copies through memory: "
+             "1 means that cubejit is faster. Tiles are what `cubejit kernel --tune` found before. Copies through memory: "
              f"{document['copy_gbytes']:.0f} GB/s read and written.", ""]
     if gemms := [p for p in problems if p["op"] == "gemm"]:
         lines += ["## Products of matrices, GFLOP/s", "",
@@ -205,12 +202,13 @@ def main():
     parser.add_argument("--output", type=pathlib.Path, required=True, help="writes OUTPUT.json, OUTPUT.md")
     parser.add_argument("--command", default=str(build / "tools/cli/cubejit"))
     parser.add_argument("--kernels", type=pathlib.Path, nargs="+", default=[ROOT / "kernels"], help="folders of kernels")
-    parser.add_argument("--types", default="f32", help="of products, of their inputs or inputs:output, as f32,bf16,bf16:f32")
+    parser.add_argument("--types", default="f32", help="of products, as f32,bf16")
     parser.add_argument("--peers", default="onednn,openblas,torch")
     parser.add_argument("--onednn", default=str(build / "bench/peer_matmul"), help="a peer_matmul, with what stands before it")
     parser.add_argument("--openblas", default=str(build / "bench/peer_matmul"), help="a peer_matmul, with what stands before it")
     parser.add_argument("--python", default=compare_peers.PYTHON, help="a Python with PyTorch, with what stands before it")
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--tune", type=float, default=4, help="seconds for each kernel and problem")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--milliseconds", type=float, default=200, help="per peer, problem, layout and round; ours takes 200")
     parser.add_argument("--match", default="", help="only problems in whose names this is found: '^gemm', 'softmax|512x512x512 nn'")

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 
 NO_PLAN = "no legal plan"  # what is said of a problem that an algorithm asked for does not take
 
@@ -45,3 +46,13 @@ def kernel_time(command, file, settings, threads):
     if not found:
         return {"error": (done.stderr.strip() or "no measurement").splitlines()[-1]}
     return {"ns_min": float(found[1]) * 1e3, "ns_median": float(found[2]) * 1e3, "samples": int(found[3])}
+
+
+def kernel_tuned(command, file, settings, threads, seconds):
+    """What `cubejit kernel --tune` finds for the parameters that these leave open; nothing where there is nothing to vary."""
+    pairs = ",".join(f"{name}={value}" for name, value in settings.items())
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run([command, "kernel", str(file), "--set", pairs, "--threads", str(threads), "--tune", "--budget", f"{seconds}s", "--db",
+                               f"{folder}/tune.db"], capture_output=True, text=True)
+    found = re.search(r"times as fast with (\S+);", done.stdout)
+    return dict(pair.split("=") for pair in found[1].split(",")) if found else {}

@@ -59,7 +59,7 @@ class Memory {
 
 }  // namespace
 
-Status interpret(const TileProgram& program, const CallerBuffers& callers) {
+Status interpret(const TileProgram& program, const CallerBuffers& callers, const InterpretedHook& hook) {
   CUBEJIT_RETURN_IF_ERROR(verify(program));
   Memory memory(program, callers);
   if (!memory.missing().empty())
@@ -69,7 +69,7 @@ Status interpret(const TileProgram& program, const CallerBuffers& callers) {
 
   for (const Phase& phase : program.phases) {
     std::int64_t task = -1;
-    walkCalls(phase, [&](const CallSite& site) {
+    const bool whole = walkCalls(phase, [&](const CallSite& site) {
       if (site.task != task) memory.forgetPrivate();
       task = site.task;
       const auto pointer = [&](int stream, std::size_t operand) -> char* {
@@ -91,8 +91,11 @@ Status interpret(const TileProgram& program, const CallerBuffers& callers) {
       args.accumulate = site.variant->accumulate ? 1 : 0;
       args.residual = memory.residual();
       interpret(program.kernels[static_cast<std::size_t>(site.variant->kernel)], args);
-      return true;
+      if (!hook) return true;
+      const int buffer = phase.streams[static_cast<std::size_t>(site.call->c)].buffer;
+      return hook({phase, *site.call, site.task, buffer, site.at[2], memory.base(buffer)});
     });
+    if (!whole) break;
   }
   return Unit{};
 }

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -44,6 +45,19 @@ class KernelParameter {
   std::string text_;
 };
 using KernelParameters = std::map<std::string, KernelParameter>;
+
+/// What a tile instruction of an interpreted kernel has just written.
+struct InterpretedTile {
+  std::string name;       ///< "C.sum": the target and what was done
+  std::int64_t task = 0;  ///< of the parallel loops
+  std::string tensor;     ///< that it wrote: an output, what `let` names, or a value without a name ("value.1")
+  std::vector<std::int64_t> element;  ///< at which it begins; empty where a value without a name has none
+  const void* memory = nullptr;       ///< of the whole tensor as it is now, during the call of the hook
+  DType type = DType::kF32;
+  std::vector<std::int64_t> extents, strides;  ///< of the tensor, in elements; a value without a name is one row
+};
+/// False ends the interpretation.
+using InterpretHook = std::function<bool(const InterpretedTile&)>;
 
 /// What tuning found.
 struct KernelTuning {
@@ -92,7 +106,8 @@ class TiledKernel {
   /// Errors: kInvalidProblem for a missing address, outputs that overlap other tensors, a workspace that does not lie so; kLimitExceeded without memory.
   CUBEJIT_API Status run(const std::vector<void*>& buffers, void* workspace = nullptr, int threads = 0) const;
   /// The same, a number at a time, by the definition of the program's instructions: what code is compared with.
-  CUBEJIT_API Status interpret(const std::vector<void*>& buffers) const;
+  /// `hook`, if there is one, is told of each tile instruction, in order.
+  CUBEJIT_API Status interpret(const std::vector<void*>& buffers, const InterpretHook& hook = {}) const;
 
  private:
   TiledKernel();

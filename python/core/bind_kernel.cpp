@@ -4,6 +4,8 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <cstring>
+#include <exception>
 #include <map>
 #include <memory>
 #include <optional>
@@ -107,9 +109,21 @@ std::string unlike(const TensorView& view, const KernelTensor& tensor) {
   return "";
 }
 
+// Whether the interpretation is to go on. The hook gets a copy of the tensor: the memory lives as long as the interpretation.
+bool toldOf(const py::object& hook, const InterpretedTile& tile) {
+  std::int64_t last = 0;
+  for (std::size_t d = 0; d < tile.extents.size(); ++d) last += (tile.extents[d] - 1) * tile.strides[d];
+  const auto bytes = static_cast<std::size_t>((last + 1) * byteSize(tile.type));
+  Array copy{allocate(bytes), tile.type, tile.extents, tile.strides};
+  std::memcpy(copy.memory.get(), tile.memory, bytes);
+  const py::object more =
+      hook(tile.name, tile.task, tile.tensor, py::tuple(py::cast(tile.element)), py::cast(std::move(copy)));
+  return more.is_none() || more.cast<bool>();
+}
+
 // The outputs, in their order: those that were given, or new ones.
 py::list runKernel(const TiledKernel& kernel, const std::map<std::string, py::object>& arrays, int threads,
-                   bool interpret) {
+                   bool interpret, const py::object& hook) {
   requireThreads(threads);
   std::string broken, known;
   std::vector<TensorView> views;
@@ -138,6 +152,19 @@ py::list runKernel(const TiledKernel& kernel, const std::map<std::string, py::ob
       fail(kernel.name() + " has no tensor " + name + "; there are " + known);
   }
   if (!broken.empty()) throw Failure(invalidInput(broken, Stage::kRun));
+  if (interpret && !hook.is_none()) {
+    std::exception_ptr raised;
+    require(kernel.interpret(addresses, [&](const InterpretedTile& tile) {
+      try {
+        return toldOf(hook, tile);
+      } catch (...) {  // on behalf of the caller, behind the library
+        raised = std::current_exception();
+        return false;
+      }
+    }));
+    if (raised) std::rethrow_exception(raised);
+    return outputs;
+  }
   const Workspace workspace = takeWorkspace(interpret ? 0 : kernel.workspaceBytes(threads));
   const WithoutGil released;
   require(interpret ? kernel.interpret(addresses) : kernel.run(addresses, workspace.get(), threads));
@@ -173,7 +200,8 @@ void bindKernel(py::module_& module) {
       .def("program", &TiledKernel::program)
       .def("dump", &dumpKernel, py::arg("directory"), py::arg("stages"), py::arg("kernels"), py::arg("symbol"),
            py::arg("measure"))
-      .def("run", &runKernel, py::arg("arrays"), py::arg("threads"), py::arg("interpret"));
+      .def("run", &runKernel, py::arg("arrays"), py::arg("threads"), py::arg("interpret"),
+           py::arg("hook") = py::none());
 }
 
 }  // namespace cubejit::python

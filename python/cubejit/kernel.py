@@ -77,9 +77,14 @@ class Kernel:
     def __call__(self, *inputs, threads=0, **named):
         return self._run(inputs, named, threads, False)
 
-    def interpret(self, *inputs, **named):
-        """The same, a number at a time, by the definition of the program's instructions: slow, with the same bits."""
-        return self._run(inputs, named, 0, True)
+    def interpret(self, *inputs, hook=None, **named):
+        """The same, a number at a time, by the definition of the program's instructions: slow, with the same bits.
+
+        `hook(name, task, tensor, element, values)` is called behind each tile instruction: "C.sum", the task of the parallel loops, the tensor that it
+        wrote, the element at which it begins (empty in a value that the text does not name), and all that this tensor holds now, a copy, as outputs
+        are made. It may call breakpoint(); where it returns False the interpretation ends.
+        """
+        return self._run(inputs, named, 0, True, hook)
 
     @property
     def name(self):
@@ -118,7 +123,7 @@ class Kernel:
         return (f"<p>{html.escape(repr(self)[1:-1])}</p><table>{head}{''.join(map(_row, tensors))}</table>"
                 f"<details><summary>tile program</summary><pre>{html.escape(self.program)}</pre></details>")
 
-    def _run(self, inputs, named, threads, interpret):
+    def _run(self, inputs, named, threads, interpret, hook=None):
         names = [name for name, output, *_ in self.tensors if not output]
         if len(inputs) > len(names):
             raise TypeError(f"{self.name} has {len(names)} inputs ({', '.join(names)}), here are {len(inputs)}")
@@ -128,7 +133,8 @@ class Kernel:
         given = dict(zip(names, inputs)) | named
         outputs = {name for name, output, *_ in self.tensors if output}
         arrays = {name: frameworks.target(a) if name in outputs else frameworks.operand(a) for name, a in given.items()}
-        results = self._kernel.run(arrays, threads, interpret)
         first = next((given[name] for name in names if name in given), None)
+        told = hook and (lambda *place_and_values: hook(*place_and_values[:-1], frameworks.like(place_and_values[-1], first)))
+        results = self._kernel.run(arrays, threads, interpret, told)
         results = tuple(frameworks.like(result, first) for result in results)
         return results[0] if len(results) == 1 else results

@@ -7,7 +7,6 @@
 #include <map>
 
 #include "codegen/lang/pairs.h"
-#include "codegen/lang/places.h"
 #include "tiling/coordinates.h"
 
 namespace cubejit {
@@ -38,11 +37,8 @@ class OfProblem : public TensorElements {
 class OfKernel : public TensorElements {
  public:
   OfKernel(const lang::Source& text, const HostIsa& isa) {
-    lang::Source kernel = lang::withPairs(text, isa);
+    const lang::Source kernel = lang::withPairs(text, isa);
     std::vector<Known> all;
-    for (lang::Tensor& t : kernel.tensors) {
-      if (lang::isValue(t)) lang::layOut(t, isa.lanes());
-    }
     for (const lang::Tensor& t : kernel.tensors) {
       all.push_back({t, {{}, {}, true}});
       for (const lang::Tensor::Dimension& d : t.dimensions) all.back().axes.extent.push_back(d.extent);

@@ -7,11 +7,13 @@
 #include <cstdint>
 #include <utility>
 
+#include "codegen/lang/pairs.h"
 #include "codegen/tile/caller_buffers.h"
 #include "codegen/tile/interpret_program.h"
 #include "codegen/tile/print.h"
 #include "cubejit/cubejit.hpp"
 #include "runtime/dump/dump.h"
+#include "runtime/dump/elements.h"
 #include "runtime/exec/launch.h"
 #include "runtime/host/aligned_memory.h"
 #include "runtime/host/overlap.h"
@@ -30,6 +32,24 @@ KernelTensor faceOf(const lang::Tensor& t) {
     face.extents.push_back(d.extent);
     face.strides.push_back(d.stride);
   }
+  return face;
+}
+
+InterpretedTile faceOf(const InterpretedCall& call, const Buffer& buffer, const lang::Source& laidOut,
+                       const TensorElements& elements) {
+  InterpretedTile face{
+      call.call.name, call.task, buffer.name, {}, call.base, static_cast<DType>(buffer.element), {}, {}};
+  if (!elements.axesOf(buffer)) {
+    face.extents = {buffer.bytes / elementBytes(buffer.element)};
+    face.strides = {1};
+    return face;
+  }
+  const auto named = [&](const lang::Tensor& t) { return t.name == buffer.name; };
+  const KernelTensor tensor = faceOf(*std::find_if(laidOut.tensors.begin(), laidOut.tensors.end(), named));
+  face.extents = tensor.extents;
+  face.strides = tensor.strides;
+  face.type = tensor.type;
+  face.element = elements.elementAt(buffer, call.offset).value_or(ElementPlace{});
   return face;
 }
 
@@ -169,10 +189,17 @@ Status TiledKernel::run(const std::vector<void*>& buffers, void* workspace, int 
   });
 }
 
-Status TiledKernel::interpret(const std::vector<void*>& buffers) const {
+Status TiledKernel::interpret(const std::vector<void*>& buffers, const InterpretHook& hook) const {
   return withoutThrowing(Stage::kRun, [&]() -> Status {
     CUBEJIT_RETURN_IF_ERROR(state_->check(buffers));
-    return cubejit::interpret(state_->kernel.part->tile, state_->bound(buffers));
+    const TileProgram& program = state_->kernel.part->tile;
+    if (!hook) return cubejit::interpret(program, state_->bound(buffers));
+    const HostIsa& isa = state_->session.machine().isa;
+    const lang::Source laidOut = lang::withPairs(state_->kernel.source, isa);
+    const auto elements = elementsOf(state_->kernel.source, isa);
+    return cubejit::interpret(program, state_->bound(buffers), [&](const InterpretedCall& call) {
+      return hook(faceOf(call, program.buffers[static_cast<std::size_t>(call.buffer)], laidOut, *elements));
+    });
   });
 }
 

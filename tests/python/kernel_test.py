@@ -119,6 +119,23 @@ class Kernels(unittest.TestCase):
             with self.assertRaisesRegex(cubejit.InvalidProblem, "the nearest is tile"):
                 softmax.dump(folder, "tiles")
 
+    def test_hooks_see_each_tile(self):
+        x, seen = self.random(5, 20), []
+        rows = kernel("softmax", M=5, N=20, rows=2)
+        y = rows.interpret(x, hook=lambda name, task, tensor, element, values: seen.append((name, task, tensor, element, values.copy())))
+        np.testing.assert_array_equal(y, rows(x))
+        stored = [(name, element) for name, _, tensor, element, _ in seen if tensor == "Y"]
+        self.assertEqual([element for _, element in stored], [(0, 0), (2, 0), (4, 0)])
+        most = next(values for _, task, tensor, _, values in seen if tensor == "most" and task == 1)
+        np.testing.assert_array_equal(most[:2], x[2:4].max(axis=1))
+        np.testing.assert_array_equal(seen[-1][-1], y)
+        # The first row of tiles alone, and what a hook raises.
+        stopped = rows.interpret(x, hook=lambda name, task, *rest: task < 1, Y=np.zeros_like(x))
+        np.testing.assert_array_equal(stopped[:2], y[:2])
+        self.assertFalse(stopped[2:].any())
+        with self.assertRaisesRegex(ZeroDivisionError, "division"):
+            rows.interpret(x, hook=lambda *told: 1 / 0)
+
     def test_shows_itself_in_notebooks(self):
         shown = kernel("softmax", M=4, N=5)._repr_html_()
         self.assertIn("<td>X</td><td>input</td><td>float32</td><td>[4, 5]</td><td>[5, 1]</td>", shown)

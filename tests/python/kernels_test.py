@@ -187,6 +187,8 @@ CASES = {
     "depthwise": (depthwise, POOLS),
     "gemm": (lambda p, A, B, bias: np.maximum(A @ B + bias, 0), GEMMS),
     "gemm_batched": (lambda p, A, B: A @ B, [{"batch": batch, **setting} for setting in GEMMS for batch in (1, 3)]),
+    "gemm_few_columns": (lambda p, A, B: A @ B, GEMMS),
+    "gemm_few_rows": (lambda p, A, B: A @ B, GEMMS),
     "gemm_gelu": (gemm_gelu, GEMMS),
     "gemm_nt": (lambda p, A, B: A @ B.T, GEMMS),
     "gemm_tn": (lambda p, A, B: A.T @ B, GEMMS),

@@ -195,6 +195,7 @@ Status handleKernel(const std::string& text, KernelFlags flags) {
   if (!flags.backend.empty() || options.backend == kUsualBackend) options.backend = backend;
   options.threads = flags.threads;
   if (!flags.store.empty()) options.store = flags.store;
+  if (flags.tune || !flags.store.empty()) options.tune = TuneMode::kUse;  // asked for, whatever the environment says
   const Session session(options);
   CUBEJIT_RETURN_IF_ERROR(session.status());
   if (flags.tune) {
