@@ -21,9 +21,9 @@ std::string gemmText() {
   const auto bias = k.input("bias", DType::kF32, {N});
   auto C = k.output("C", DType::kF32, {M, N});
   const auto p = k.index("k", K);
-  k.parallel("j", N, nr, [&](cubejit::KernelIndex j) {
+  k.parallel("j", N, nr, [&](const cubejit::KernelIndex& j) {
     const auto panel = k.let("panel", {p, j}, B(p, j));
-    k.loop("i", M, mr, [&](cubejit::KernelIndex i) { C(i, j) = relu(sum(p, A(i, p) * panel(p, j)) + bias(j)); });
+    k.loop("i", M, mr, [&](const cubejit::KernelIndex& i) { C(i, j) = relu(sum(p, A(i, p) * panel(p, j)) + bias(j)); });
   });
   return k.text();
 }

@@ -33,9 +33,11 @@ struct KernelTensor {
 /// A parameter's value: an integer, or a type.
 class KernelParameter {
  public:
+  // NOLINTBEGIN(google-explicit-constructor): {"M", 1000} is a parameter.
   KernelParameter(std::int64_t number) : text_(std::to_string(number)) {}
   KernelParameter(int number) : text_(std::to_string(number)) {}
   KernelParameter(DType type) : text_(toString(type)) {}
+  // NOLINTEND(google-explicit-constructor)
   /// As the kernel's text writes it: 64, bf16.
   explicit KernelParameter(std::string text) : text_(std::move(text)) {}
   const std::string& text() const { return text_; }

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "codegen/tile/caller_buffers.h"
+#include "codegen/tile/program.h"
+#include "cubejit/result.h"
 #include "runtime/host/aligned_memory.h"
 
 namespace cubejit {

@@ -8,6 +8,9 @@
 #include <vector>
 
 #include "codegen/lang/parse.h"
+#include "cubejit/machine.h"
+#include "cubejit/options.h"
+#include "cubejit/result.h"
 #include "runtime/tuning/race.h"
 #include "runtime/tuning/record.h"
 

@@ -37,9 +37,9 @@ TEST(KernelBuilder, PrintsAGemm) {
   const auto A = k.input("A", T, {M, K}), B = k.input("B", T, {K, N}, {1, K}), bias = k.input("bias", DType::kF32, {N});
   const auto C = k.output("C", DType::kF32, {M, N});
   const auto p = k.index("k", K);
-  k.parallel("j", N, nr, [&](KernelIndex j) {
+  k.parallel("j", N, nr, [&](const KernelIndex& j) {
     const auto panel = k.let("panel", {p, j}, B(p, j));
-    k.loop("i", M, mr, [&](KernelIndex i) { C(i, j) = relu(sum(p, A(i, p) * panel(p, j)) + bias(j)); });
+    k.loop("i", M, mr, [&](const KernelIndex& i) { C(i, j) = relu(sum(p, A(i, p) * panel(p, j)) + bias(j)); });
   });
   EXPECT_EQ(k.text(),
             "cubejit kernel 1\n; C = relu(A B + bias).\n; Of panels.\nkernel gemm\nparameter M = 96\nparameter N\n"
@@ -60,7 +60,7 @@ TEST(KernelBuilder, PrintsExpressionsAsTheyWereMeant) {
   const auto prints = [&](const KernelValue& value, const std::string& text) { EXPECT_EQ(value.text(), text); };
   prints(y, "X[2 * i + j - 1]");
   prints(x - (y - x), "X[i] - (X[2 * i + j - 1] - X[i])");
-  prints(x - x - 1, "X[i] - X[i] - 1");
+  prints(x - x - 1, "X[i] - X[i] - 1");  // NOLINT(misc-redundant-expression)
   prints(x / (x * 2), "X[i] / (X[i] * 2)");
   prints((x + 1) * -x, "(X[i] + 1) * -X[i]");
   prints(-(x + 1), "-(X[i] + 1)");
@@ -86,8 +86,8 @@ TEST(KernelBuilder, PrintsExpressionsAsTheyWereMeant) {
   EXPECT_EQ(last(k), "s = s * X[i]");
   k.let("later", {i, j});
   EXPECT_EQ(last(k), "let later[i, j]");
-  k.parallel("a", 3, [&](KernelIndex a) {
-    k.loop("b", M, [&](KernelIndex b) { Y(a + b) = 0; });
+  k.parallel("a", 3, [&](const KernelIndex& a) {
+    k.loop("b", M, [&](const KernelIndex& b) { Y(a + b) = 0; });
     EXPECT_EQ(last(k), "    Y[a + b] = 0");
     Y(a) = 0;
   });
@@ -124,7 +124,7 @@ TEST(KernelBuilder, PrintsWhatRuns) {
   const auto M = k.parameter("M", 3), N = k.parameter("N", 4), rows = k.parameter("rows", {4, 1, 2, 8});
   const auto X = k.input("X", DType::kF32, {M, N}), Y = k.output("Y", DType::kF32, {M, N});
   const auto j = k.index("j", N);
-  k.parallel("i", M, rows, [&](KernelIndex i) {
+  k.parallel("i", M, rows, [&](const KernelIndex& i) {
     const auto most = k.let("most", {i}, max(j, X(i, j)));
     const auto e = k.let("e", {i, j}, exp(X(i, j) - most(i)));
     const auto scale = k.let("scale", {i}, 1 / sum(j, e(i, j)));

@@ -17,7 +17,6 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing::UnorderedElementsAre;
 
 // Of eight choices of rows and twice three are refused by `require`; the type is what inputs have, and so not varied.
 constexpr const char* kRows =
