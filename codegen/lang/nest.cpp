@@ -15,13 +15,6 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 
-Nest::Nest(Source source, int lanes) : k_(std::move(source)), lanes_(lanes) {
-  program_.name = k_.name;
-  for (Tensor& t : k_.tensors) {
-    if (isValue(t)) layOut(t, lanes_);
-  }
-}
-
 void Nest::fail(std::string message, ErrorCode code) {
   if (!failure_) failure_ = Error{code, Stage::kTile, k_.name + ": " + std::move(message)};
 }

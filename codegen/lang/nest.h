@@ -37,8 +37,8 @@ struct NewCall {
 
 class Nest {
  public:
-  /// Values are laid out for vectors of `lanes`.
-  Nest(Source source, int lanes);
+  /// Values of the kernel are laid out; those that are added are, for vectors of `lanes`.
+  Nest(Source source, int lanes) : k_(std::move(source)), lanes_(lanes) { program_.name = k_.name; }
 
   const Source& source() const { return k_; }
   const Index& index(int i) const { return k_.indices[static_cast<std::size_t>(i)]; }

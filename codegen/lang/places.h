@@ -24,7 +24,7 @@ struct Place {
   bool sameAlong(int index) const { return apartAt(index) == 0; }
 };
 
-/// Of pairs it is that of the word in which an even number lies with the one behind it.
+/// Where the values are kept as pairs, an even number and the one behind it share a 32-bit word, and this is the place of that word.
 Place placeOf(const Source& kernel, const Access& access);
 
 /// Each once, in the order in which they stand.

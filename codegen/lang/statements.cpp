@@ -207,7 +207,7 @@ void Statements::storeUnlessAlong(Expr& value, int vector) {
     if (place.contiguous(vector) || (place.sameAlong(vector) && place.element == Element::kF32)) continue;
     replace(value, element, stored({element, {}}, vector));
   }
-  // Of two, one is v. Where neither has values of its own along the vector, that is one whose stride there is 0.
+  // A map reads two elements, v and d. If no element has values of its own along the vector, v is one whose stride there is 0.
   const std::vector<Access> elements = elementsOf(value);
   const auto along = [&](const Access& e) { return nest_.placeOf(e).contiguous(vector); };
   if (elements.size() < 2 || std::any_of(elements.begin(), elements.end(), along)) return;

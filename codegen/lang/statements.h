@@ -43,7 +43,7 @@ class Statements {
     std::optional<Place> v, d;
     Expression f;
   };
-  /// Of an expression whose elements storeUnlessAlong() has seen.
+  /// Precondition: storeUnlessAlong() was called for the expression.
   Operands operandsOf(const Expr& value, int vector) const;
   /// Stores elements that are neither contiguous along `vector`, if there is one, nor an f32 that is the same all along it, so that they are.
   void storeUnlessAlong(Expr& value, int vector);

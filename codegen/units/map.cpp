@@ -90,7 +90,7 @@ Result<VectorProgram> unitCode(const Map& m, const HostIsa& isa) {
     return Error{ErrorCode::kLimitExceeded, Stage::kVector,
                  m.label.text + ": its expression needs " + std::to_string(f.temporaries()) +
                      " vector registers beside the element's; there are " + std::to_string(there)};
-  // Of registers that nothing else uses, those that the expression leaves hold its constants: they are there before the first row.
+  // Registers that are left hold constants of the expression. They are loaded before the first row, and nothing writes them later.
   std::vector<int> constants;
   const std::vector<int> all = temporaries();
   for (std::size_t t = f.temporaries(); t < all.size(); ++t) {

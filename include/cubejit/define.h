@@ -22,7 +22,7 @@ namespace cubejit {
 class KernelIndex;
 struct KernelText;  // what a builder has printed
 
-/// Of parameters' values.
+/// A comparison of parameters, for KernelBuilder::require.
 struct KernelCondition {
   std::string text;
 };

@@ -78,7 +78,7 @@ class Search {
 
   void keep(const TuneRecord& record) {
     measured_[planIdentity(record.plan)] = record;
-    if (!record.code.empty() && record.relative > 0) byCode_.emplace(record.code, record.relative);
+    contest_.know(record);
     if (watch_.keep) watch_.keep(record);
   }
 
@@ -151,7 +151,7 @@ class Search {
     const SearchPlan plan{record.plan, planCost(setup_.key.problem, record.plan, setup_.machine)};
     const bool timed = record.status == TrialStatus::kMeasured && record.relative > 0;
     strategy.learn(plan, timed ? std::optional<double>(record.relative) : std::nullopt);
-    if (timed && !record.code.empty()) byCode_.emplace(record.code, record.relative);
+    if (timed) contest_.know(record);
     const bool leads = timed && record.verified && record.message.empty();  // and was not withdrawn
     if (!leads || record.relative >= out_.best.relative || record.untuned) return;
     const int number = nextNumber_++;
@@ -186,28 +186,7 @@ class Search {
   TuneRecord tryPlan(const SearchPlan& plan) {
     const int number = nextNumber_++;
     TuneRecord record = blank(plan);
-    const LabReply loaded = load(number, plan.plan);
-    record.status = loaded.status;
-    record.message = loaded.message;
-    record.code = loaded.code;
-    const auto twin = loaded.code.empty() ? byCode_.end() : byCode_.find(loaded.code);  // a chip's model has none
-    if (loaded.ok() && twin != byCode_.end()) {
-      record.status = TrialStatus::kDuplicate;
-      record.relative = twin->second;
-    } else if (loaded.ok()) {
-      const Duel duel = contest_.race(bestNumber_, number);
-      record.status = duel.lost.status;
-      record.message = duel.lost.message;
-      record.samplesNs = duel.challenger;
-      if (duel.lost.ok()) record.relative = duel.ratio.median * out_.best.relative;
-      if (duel.verdict == RaceVerdict::kFaster) {
-        const LabReply right = lab_.verify(number);
-        record.status = right.status;
-        record.message = right.message;
-        record.verified = right.ok();
-        if (right.ok()) record.relative = contest_.againstUntuned(number).value_or(record.relative);
-      }
-    }
+    contest_.attempt(record, load(number, plan.plan), bestNumber_, out_.best.relative, number);
     ++out_.tried;
     ++out_.byStatus[static_cast<int>(record.status)];
     if (record.verified) {
@@ -300,7 +279,6 @@ class Search {
   double nextRefresh_ = 0;
   std::map<std::string, TuneRecord> measured_;  ///< by the plan's identity
   std::string untunedResults_;
-  std::map<std::string, double> byCode_;  ///< relative time by the digest of generated code
 };
 
 }  // namespace

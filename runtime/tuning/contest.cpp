@@ -5,8 +5,6 @@
 
 #include <algorithm>
 
-#include "runtime/tuning/record.h"
-
 namespace cubejit {
 namespace {
 
@@ -46,6 +44,34 @@ Duel Contest::duel(int incumbent, int challenger, bool confirming) {
     if (duel.verdict == RaceVerdict::kOpen && stopped()) duel.verdict = RaceVerdict::kNotFaster;
   }
   return duel;
+}
+
+void Contest::attempt(Trial& trial, const LabReply& loaded, int incumbent, double incumbentRelative, int challenger) {
+  trial.status = loaded.status;
+  trial.message = loaded.message;
+  trial.code = loaded.code;
+  if (!loaded.ok()) return;
+  if (const auto twin = byCode_.find(trial.code); twin != byCode_.end()) {
+    trial.status = TrialStatus::kDuplicate;
+    trial.relative = twin->second;
+    return;
+  }
+  const Duel duel = race(incumbent, challenger);
+  trial.status = duel.lost.status;
+  trial.message = duel.lost.message;
+  trial.samplesNs = duel.challenger;
+  if (duel.lost.ok()) trial.relative = duel.ratio.median * incumbentRelative;
+  if (duel.verdict != RaceVerdict::kFaster) return;
+  const LabReply right = track_.verify(challenger);
+  trial.status = right.status;
+  trial.message = right.message;
+  trial.verified = right.ok();
+  if (right.ok()) trial.relative = againstUntuned(challenger).value_or(trial.relative);
+}
+
+// A chip's model has no code.
+void Contest::know(const Trial& trial) {
+  if (!trial.code.empty() && trial.relative > 0) byCode_.emplace(trial.code, trial.relative);
 }
 
 std::optional<double> Contest::againstUntuned(int number) {

@@ -6,11 +6,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "runtime/tuning/lab.h"
 #include "runtime/tuning/race.h"
+#include "runtime/tuning/record.h"
 
 namespace cubejit {
 
@@ -32,8 +35,11 @@ class Contest {
 
   /// Rounds in turn until the difference is decided. Disturbed batches do not count.
   Duel race(int incumbent, int challenger) { return duel(incumbent, challenger, false); }
-  /// A candidate's time relative to the untuned one's, each timed in turn with the other: ratios of ratios add up their errors.
-  std::optional<double> againstUntuned(int number);
+  /// Fills in how a trial went of which load() said this: the twin of code that is known, refused, or raced against the incumbent, whose relative
+  /// time is given; one that leads is verified, and timed against the untuned one.
+  void attempt(Trial& trial, const LabReply& loaded, int incumbent, double incumbentRelative, int challenger);
+  /// From now on what generates the trial's code is its twin, if it was timed.
+  void know(const Trial& trial);
   /// Among many challengers one wins by luck, of the draw or of where its memory lies: the best has to beat the untuned one in longer races,
   /// in fresh processes, every time. The least gain of them, and all samples; nothing if it did not.
   struct Confirmed {
@@ -49,11 +55,14 @@ class Contest {
 
  private:
   Duel duel(int incumbent, int challenger, bool confirming);
+  /// A candidate's time relative to the untuned one's, each timed in turn with the other: ratios of ratios add up their errors.
+  std::optional<double> againstUntuned(int number);
   Track& track_;
   const RaceRules& rules_;
   const std::function<bool()>& stop_;
   std::int64_t bestNs_ = 0;  ///< least median of a batch of the incumbent's
   int discarded_ = 0;
+  std::map<std::string, double> byCode_;  ///< relative time by the digest of generated code
 };
 
 }  // namespace cubejit

@@ -10,7 +10,6 @@
 #include <chrono>
 #include <cstdio>
 #include <ctime>
-#include <map>
 #include <memory>
 #include <optional>
 #include <random>
@@ -90,17 +89,18 @@ class Space {
   // Nothing for what another text, with other lists, has written.
   std::optional<Pick> pickOf(const std::string& text) const {
     Pick pick;
-    std::string sofar;
+    std::size_t begin = 0;
     for (const Choice& choice : choices) {
-      const std::size_t before = pick.size();
-      for (std::size_t v = 0; v < choice.values.size() && pick.size() == before; ++v) {
-        const std::string next = sofar + (sofar.empty() ? "" : ",") + choice.name + "=" + choice.values[v];
-        const bool ends = text.size() == next.size() || (text.size() > next.size() && text[next.size()] == ',');
-        if (text.compare(0, next.size(), next) == 0 && ends) pick.push_back(v), sofar = next;
-      }
-      if (pick.size() == before) return std::nullopt;
+      const std::size_t end = std::min(text.find(',', begin), text.size());
+      if (end < begin) return std::nullopt;
+      const std::string part = text.substr(begin, end - begin);
+      const auto value = std::find_if(choice.values.begin(), choice.values.end(),
+                                      [&](const std::string& v) { return choice.name + "=" + v == part; });
+      if (value == choice.values.end()) return std::nullopt;
+      pick.push_back(static_cast<std::size_t>(value - choice.values.begin()));
+      begin = end + 1;
     }
-    return sofar == text ? std::optional<Pick>(pick) : std::nullopt;
+    return textOf(pick) == text ? std::optional<Pick>(pick) : std::nullopt;
   }
   double size() const {
     double all = 1;
@@ -180,6 +180,7 @@ class KernelSearch {
   }
 
   void keep(const KernelRecord& record) {
+    contest_.know(record);
     if (setup_.tried) setup_.tried(record);
     if (store_ == nullptr) return;
     if (const Status kept = store_->addKernel(record); !kept.ok()) {
@@ -214,7 +215,6 @@ class KernelSearch {
     out_.untuned.relative = 1;
     out_.best = out_.untuned;
     contest_.expect(medianNs(out_.untuned.samplesNs));
-    byCode_[out_.untuned.code] = 1;
     seen_.insert(bestPick_);
     keep(out_.untuned);
     return Unit{};
@@ -285,30 +285,8 @@ class KernelSearch {
   KernelRecord tryOne(const Pick& pick) {
     const int number = nextNumber_++;
     KernelRecord record = blank(pick);
-    const LabReply loaded = lab_.load(number, space_.settingsOf(pick));
-    record.status = loaded.status;
-    record.message = loaded.message;
-    record.code = loaded.code;
-    const auto twin = byCode_.find(loaded.code);
-    if (loaded.ok() && twin != byCode_.end()) {
-      record.status = TrialStatus::kDuplicate;
-      record.relative = twin->second;
-    } else if (loaded.ok()) {
-      const Duel duel = contest_.race(bestNumber_, number);
-      record.status = duel.lost.status;
-      record.message = duel.lost.message;
-      record.samplesNs = duel.challenger;
-      if (duel.lost.ok()) record.relative = byCode_[record.code] = duel.ratio.median * out_.best.relative;
-      if (duel.verdict == RaceVerdict::kFaster) {
-        const LabReply right = lab_.verify(number);
-        record.status = right.status;
-        record.message = right.message;
-        record.verified = right.ok();
-        if (right.ok()) record.relative = contest_.againstUntuned(number).value_or(record.relative);
-      }
-    }
+    contest_.attempt(record, lab_.load(number, space_.settingsOf(pick)), bestNumber_, out_.best.relative, number);
     ++out_.tried;
-    ++out_.byStatus[static_cast<int>(record.status)];
     if (record.verified)
       lead(number, pick, record);
     else
@@ -352,7 +330,6 @@ class KernelSearch {
   KernelTuneOutcome out_;
   Pick bestPick_;
   std::set<Pick> seen_;
-  std::map<std::string, double> byCode_;  ///< relative time by the digest of generated code
   int bestNumber_ = kUntuned, nextNumber_ = 1, turn_ = 0;
 };
 

@@ -34,7 +34,6 @@ struct KernelTuneOutcome {
   lang::Settings settings;   ///< the best one's, with the caller's
   double choices = 0;        ///< that there are
   int tried = 0, known = 0;  ///< now; in earlier runs
-  int byStatus[7] = {};      ///< of those tried now, per TrialStatus
   bool confirmed = false, interrupted = false, exhausted = false;
   double seconds = 0;
   std::vector<std::string> notes;  ///< what people should know: a store that could not be written

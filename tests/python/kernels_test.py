@@ -274,7 +274,7 @@ TORCH = {
 }
 
 
-# Of the largest value of a result.
+# How far results may be from the reference, as a share of the largest one.
 WITHIN = {"float32": 2e-5, "float16": 4e-3, "bfloat16": 3e-2}
 
 

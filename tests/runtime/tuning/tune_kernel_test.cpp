@@ -18,7 +18,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// Of eight choices of rows and twice three are refused by `require`; the type is what inputs have, and so not varied.
+// There are eight choices of rows and twice, and `require` refuses three of them. The type is not varied: the input has it.
 constexpr const char* kRows =
     "cubejit kernel 1\nkernel rows\nparameter N = 100\nparameter T in f32 bf16\nparameter rows in 4 1 2 8\nparameter "
     "twice in 0 1\n"
