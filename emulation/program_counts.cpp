@@ -62,7 +62,7 @@ class InstructionReader {
         for (const AOperand& a : step.a) uses += static_cast<std::int64_t>(a.uses.size());
       }
       for (const Segment& segment : p_.lists[static_cast<std::size_t>(v.list)][s])
-        i_.products += uses * contract->lanes * (contract->dotProducts ? 2 : 1) * segment.outer * call.place.repeat;
+        i_.products += uses * contract->lanes * membersOf(contract->products) * segment.outer * call.place.repeat;
     }
   }
 

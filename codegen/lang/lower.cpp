@@ -14,7 +14,7 @@ namespace {
 class Lowering {
  public:
   Lowering(const Source& kernel, const HostIsa& isa)
-      : nest_(withPairs(kernel, isa), isa.lanes()), statements_(nest_, isa) {}
+      : nest_(withPacked(kernel, isa), isa.lanes()), statements_(nest_, isa) {}
 
   Result<TileProgram> run(const std::vector<Item>& items) {
     for (const Item& item : items) {

@@ -33,9 +33,10 @@ Access Nest::addDimensions(const std::string& name, const std::vector<int>& indi
   return access;
 }
 
-Access Nest::addValue(const std::string& name, const std::vector<int>& indices, Element element) {
+Access Nest::addValue(const std::string& name, const std::vector<int>& indices, Element element, int packed) {
   Access access = addDimensions(name, indices);
   k_.tensors.back().element = element;
+  k_.tensors.back().packed = packed;
   layOut(k_.tensors.back(), lanes_);
   return access;
 }

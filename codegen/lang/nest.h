@@ -45,8 +45,10 @@ class Nest {
   const Tensor& tensor(int t) const { return k_.tensors[static_cast<std::size_t>(t)]; }
   Place placeOf(const Access& access) const { return lang::placeOf(k_, access); }
 
-  /// A value for each combination of the indices, the last of which is contiguous and filled up to whole vectors. In a loop it is the thread's.
-  Access addValue(const std::string& name, const std::vector<int>& indices, Element element = Element::kF32);
+  /// A value for each combination of the indices, the last of which is contiguous and filled up to whole vectors; see Tensor::packed. In a
+  /// loop it is the thread's.
+  Access addValue(const std::string& name, const std::vector<int>& indices, Element element = Element::kF32,
+                  int packed = -1);
   /// The same with a vector for each combination.
   Access addVectors(const std::string& name, const std::vector<int>& indices);
   /// One word of a constant.

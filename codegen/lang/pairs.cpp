@@ -4,6 +4,7 @@
 #include "codegen/lang/pairs.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -27,11 +28,11 @@ int dimensionOf(const Access& a, int index) {
   return found;
 }
 
-// Whether numbers of the index from 0 on are members of pairs in turn, whatever the other indices are.
-bool countsMembers(const Subscript& s, int index) {
-  bool even = s.constant % 2 == 0;
-  for (const Subscript::Term& term : s.terms) even = even && (term.index == index || term.factor % 2 == 0);
-  return even && contains(s.terms, Subscript::Term{index, 1});
+// Whether numbers of the index from 0 on are members of words in turn, whatever the other indices are.
+bool countsMembers(const Subscript& s, int index, std::int64_t members) {
+  bool first = s.constant % members == 0;
+  for (const Subscript::Term& term : s.terms) first = first && (term.index == index || term.factor % members == 0);
+  return first && contains(s.terms, Subscript::Term{index, 1});
 }
 
 // What reads and writes each tensor.
@@ -75,79 +76,130 @@ class Uses {
   std::vector<Of> of_;
 };
 
-// The one statement that writes a value, if it copies elements of bf16.
+// The one statement that writes a value, if it copies elements of bf16 or i8.
 const Statement* copyOf(const Source& k, const Tensor& value, const Uses::Of& uses) {
   if (!isValue(value) || uses.wrote.size() != 1) return nullptr;
   const auto* source = std::get_if<Access>(&uses.wrote.front().value.what);
   const bool copies = source != nullptr && tensorOf(k, *source).use == Buffer::Use::kInput &&
-                      tensorOf(k, *source).element == Element::kBf16;
+                      (tensorOf(k, *source).element == Element::kBf16 || tensorOf(k, *source).element == Element::kI8);
   return copies ? &uses.wrote.front() : nullptr;
 }
 
-// Whether a copy can write pairs in this dimension: whole ones, from rows that lie beside each other or from words.
-bool writesPairs(const Source& k, const Statement& copy, int dimension) {
+// Whether a copy can write words in this dimension: whole ones, from rows that lie beside each other or from words.
+bool writesWords(const Source& k, const Statement& copy, int dimension) {
   const auto d = static_cast<std::size_t>(dimension);
   const Subscript& s = copy.target.at[d];
   if (s.terms.size() != 1) return false;
   const int index = s.terms.front().index, vector = contiguousIndex(k, copy.target);
   const Index& i = k.indices[static_cast<std::size_t>(index)];
   const bool whole = i.loop == Index::Loop::kNone && i.extent == tensorOf(k, copy.target).dimensions[d].extent &&
-                     countsMembers(s, index) && dimensionOf(copy.target, index) == dimension;
+                     countsMembers(s, index, 4 / elementBytes(tensorOf(k, copy.target).element)) &&
+                     dimensionOf(copy.target, index) == dimension;
   const Place from = placeOf(k, std::get<Access>(copy.value.what));
   return whole && vector >= 0 && vector != index &&
          ((from.contiguous(vector) && !from.sameAlong(index)) || (from.contiguous(index) && !from.sameAlong(vector)));
 }
 
-void keep(Tensor& value, Element element, int pairs, const HostIsa& isa) {
+void keep(Tensor& value, Element element, int packed, const HostIsa& isa) {
   value.element = element;
-  value.pairs = pairs;
+  value.packed = packed;
   layOut(value, isa.lanes());
+}
+
+// Two factors, elements both, of a sum of their products; none if it is another sum.
+std::optional<std::array<const Access*, 2>> factorsOf(const Expr& sum) {
+  const Expr& inner = sum.of.front();
+  const auto* op = std::get_if<Apply>(&inner.what);
+  if (std::get<Reduction>(sum.what).combine != Combine::kSum || op == nullptr || op->operation != operationNamed("mul"))
+    return std::nullopt;
+  const std::array factors{std::get_if<Access>(&inner.of[0].what), std::get_if<Access>(&inner.of[1].what)};
+  return factors[0] == nullptr || factors[1] == nullptr ? std::nullopt : std::optional(factors);
+}
+
+// A row of it can be read by words, of which its numbers fill the last one, or there is something behind it.
+bool hasWholeWords(const Source& k, const Access& other, int along, int lanes) {
+  const Tensor& t = tensorOf(k, other);
+  const bool filledUp = isValue(t) && t.dimensions.back().extent % lanes != 0;
+  return k.indices[static_cast<std::size_t>(along)].extent % 4 == 0 ||
+         (filledUp && other.at.back() == Subscript{{{along, 1}}, 0});
+}
+
+std::optional<DotSum> pairSumOf(const Source& k, const Reduction& how, const Access& vectors, const Access& other,
+                                int vector) {
+  const Place v = placeOf(k, vectors), o = placeOf(k, other);
+  const Tensor& t = tensorOf(k, vectors);
+  if (!v.contiguous(vector)) return std::nullopt;
+  for (const int along : how.over) {
+    const bool paired = t.packed < 0 ? !v.sameAlong(along)
+                                     : dimensionOf(vectors, along) == t.packed &&
+                                           countsMembers(vectors.at[static_cast<std::size_t>(t.packed)], along, 2);
+    if (paired && o.contiguous(along)) return DotSum{vectors, other, along};
+  }
+  return std::nullopt;
+}
+
+// What does not lie so can be copied; the index along which least is to be copied is taken.
+std::optional<DotSum> quadSumOf(const Source& k, const Reduction& how, const Access& vectors, const Access& other,
+                                int vector, const HostIsa& isa) {
+  const Place v = placeOf(k, vectors), o = placeOf(k, other);
+  const Tensor& t = tensorOf(k, vectors);
+  if (v.sameAlong(vector)) return std::nullopt;
+  std::optional<DotSum> found;
+  for (const int along : how.over) {
+    const bool packed = t.packed >= 0, counts = packed && dimensionOf(vectors, along) == t.packed &&
+                                                countsMembers(vectors.at[static_cast<std::size_t>(t.packed)], along, 4);
+    if (v.sameAlong(along) || o.sameAlong(along) || (packed && !(counts && v.contiguous(vector)))) continue;
+    const DotSum made{vectors,          other,  along,
+                      Products::kQuads, packed, o.contiguous(along) && hasWholeWords(k, other, along, isa.lanes())};
+    if (!found || (made.otherLies && !found->otherLies)) found = made;
+  }
+  return found;
 }
 
 }  // namespace
 
 std::optional<DotSum> dotSumOf(const Source& k, const Expr& sum, int vector, const HostIsa& isa) {
+  const auto factors = factorsOf(sum);
   const auto& how = std::get<Reduction>(sum.what);
-  const Expr& inner = sum.of.front();
-  const auto* op = std::get_if<Apply>(&inner.what);
-  if (!isa.bf16Dot || how.combine != Combine::kSum || vector < 0 || contains(how.over, vector) || op == nullptr ||
-      op->operation != operationNamed("mul"))
-    return std::nullopt;
+  if (!factors || vector < 0 || contains(how.over, vector)) return std::nullopt;
   for (const std::size_t first : {std::size_t{0}, std::size_t{1}}) {
-    const auto* vectors = std::get_if<Access>(&inner.of[first].what);
-    const auto* other = std::get_if<Access>(&inner.of[1 - first].what);
-    if (vectors == nullptr || other == nullptr) return std::nullopt;
-    const Place v = placeOf(k, *vectors), o = placeOf(k, *other);
-    const int pairs = tensorOf(k, *vectors).pairs;
-    if ((pairs < 0 && v.element != Element::kBf16) || o.element != Element::kBf16 || !v.contiguous(vector) ||
-        !o.sameAlong(vector))
+    const Access &vectors = *(*factors)[first], &other = *(*factors)[1 - first];
+    const Element element = tensorOf(k, vectors).element;
+    if (element != tensorOf(k, other).element || tensorOf(k, other).packed >= 0 || !placeOf(k, other).sameAlong(vector))
       continue;
-    for (const int along : how.over) {
-      const bool paired = pairs < 0 ? !v.sameAlong(along)
-                                    : dimensionOf(*vectors, along) == pairs &&
-                                          countsMembers(vectors->at[static_cast<std::size_t>(pairs)], along);
-      if (paired && o.contiguous(along)) return DotSum{*vectors, *other, along};
-    }
+    std::optional<DotSum> found;
+    if (element == Element::kBf16 && isa.bf16Dot) found = pairSumOf(k, how, vectors, other, vector);
+    if (element == Element::kI8 && isa.byteDot()) found = quadSumOf(k, how, vectors, other, vector, isa);
+    if (found) return found;
   }
   return std::nullopt;
 }
 
-Source withPairs(Source k, const HostIsa& isa) {
+bool isIntegerSum(const Source& k, const Expr& sum) {
+  const auto factors = factorsOf(sum);
+  return factors && tensorOf(k, *(*factors)[0]).element == Element::kI8 &&
+         tensorOf(k, *(*factors)[1]).element == Element::kI8;
+}
+
+Source withPacked(Source k, const HostIsa& isa) {
   for (Tensor& t : k.tensors) {
     if (isValue(t)) layOut(t, isa.lanes());
   }
-  if (!isa.bf16Dot) return k;
   std::vector<std::size_t> kept;
   const Uses written(k, isa);
   for (std::size_t t = 0; t < k.tensors.size(); ++t) {
-    if (copyOf(k, k.tensors[t], written.of(t)) == nullptr) continue;
-    keep(k.tensors[t], Element::kBf16, -1, isa);
+    const Statement* const copy = copyOf(k, k.tensors[t], written.of(t));
+    const Element element = copy == nullptr ? Element::kF32 : tensorOf(k, std::get<Access>(copy->value.what)).element;
+    if (copy == nullptr || (element == Element::kBf16 && !isa.bf16Dot)) continue;
+    keep(k.tensors[t], element, -1, isa);
     kept.push_back(t);
   }
   // One that turns out to be read otherwise can make another one's sums no dot products.
   for (bool changed = true; changed;) {
     const Uses uses(k, isa);
-    const auto others = std::partition(kept.begin(), kept.end(), [&](std::size_t t) { return !uses.of(t).elsewhere; });
+    const auto others = std::partition(kept.begin(), kept.end(), [&](std::size_t t) {
+      return !uses.of(t).elsewhere || k.tensors[t].element == Element::kI8;  // integers are what their f32 are
+    });
     for (auto t = others; t != kept.end(); ++t) keep(k.tensors[*t], Element::kF32, -1, isa);
     changed = others != kept.end();
     kept.erase(others, kept.end());
@@ -155,12 +207,15 @@ Source withPairs(Source k, const HostIsa& isa) {
   const Uses uses(k, isa);
   for (const std::size_t t : kept) {
     const Uses::Of& of = uses.of(t);
-    if (of.other || of.vectors.empty()) continue;
+    if (of.other || of.elsewhere || of.vectors.empty()) continue;
     const int dimension = dimensionOf(of.vectors.front().vectors, of.vectors.front().along);
     const bool within = dimension >= 0 && dimension + 1 < std::ssize(k.tensors[t].dimensions);
-    if (!within || !writesPairs(k, *copyOf(k, k.tensors[t], of), dimension)) continue;
-    keep(k.tensors[t], Element::kF32, dimension, isa);
-    if (Uses(k, isa).of(t).elsewhere) keep(k.tensors[t], Element::kBf16, -1, isa);  // one reads them otherwise
+    if (!within || !writesWords(k, *copyOf(k, k.tensors[t], of), dimension)) continue;
+    const Element element = k.tensors[t].element;
+    keep(k.tensors[t], element, dimension, isa);
+    const Uses now(k, isa);
+    const bool other = now.of(t).elsewhere || now.of(t).other;
+    if (other) keep(k.tensors[t], element, -1, isa);  // one reads them otherwise
   }
   return k;
 }

@@ -217,7 +217,7 @@ class Parser : private Reading {
     if (const std::optional<Element> word = elementWord()) return *word;
     const Name* const found = find(in_.peekWord());
     if (found == nullptr || found->kind != Name::Kind::kParameter || !parameterAt(*found).isType) {
-      in_.failExpecting("f32, f16, bf16 or a parameter that is one of them");
+      in_.failExpecting("f32, f16, bf16, i8, i32 or a parameter that is one of them");
       return Element::kF32;
     }
     in_.name("a type");

@@ -12,10 +12,9 @@ namespace {
 std::int64_t strideAfter(const Tensor& value, int lanes, const std::function<void(std::size_t, std::int64_t)>& visit) {
   std::int64_t stride = 1;
   for (std::size_t d = value.dimensions.size(); d-- > 0;) {
-    const bool paired = value.pairs == static_cast<int>(d);
-    visit(d, paired ? stride / 2 : stride);
-    const std::int64_t extent = value.dimensions[d].extent;
-    stride *= paired ? (extent + 1) / 2 : extent;
+    const std::int64_t members = value.packed == static_cast<int>(d) ? value.members() : 1;
+    visit(d, stride / members);
+    stride *= (value.dimensions[d].extent + members - 1) / members;
     if (d + 1 == value.dimensions.size()) stride = (stride + lanes - 1) / lanes * lanes;
   }
   return stride;
@@ -25,9 +24,9 @@ std::int64_t strideAfter(const Tensor& value, int lanes, const std::function<voi
 
 Place placeOf(const Source& kernel, const Access& access) {
   const Tensor& t = kernel.tensors[static_cast<std::size_t>(access.tensor)];
-  const std::int64_t bytes = elementBytes(t.element);
+  const std::int64_t bytes = elementBytes(t.stored());
   const std::size_t indices = kernel.indices.size();
-  Place place{access.tensor, t.element, 0, std::vector<std::int64_t>(indices), std::vector<std::int64_t>(indices)};
+  Place place{access.tensor, t.stored(), 0, std::vector<std::int64_t>(indices), std::vector<std::int64_t>(indices)};
   for (std::size_t d = 0; d < t.dimensions.size(); ++d) {
     const Tensor::Dimension& dimension = t.dimensions[d];
     place.offset += access.at[d].constant * dimension.stride * bytes;
@@ -65,7 +64,7 @@ void layOut(Tensor& value, int lanes) {
 }
 
 std::int64_t bytesOfValue(const Tensor& value, int lanes) {
-  return strideAfter(value, lanes, [](std::size_t, std::int64_t) {}) * elementBytes(value.element);
+  return strideAfter(value, lanes, [](std::size_t, std::int64_t) {}) * elementBytes(value.stored());
 }
 
 }  // namespace cubejit::lang

@@ -24,7 +24,8 @@ struct Place {
   bool sameAlong(int index) const { return apartAt(index) == 0; }
 };
 
-/// Where the values are kept as pairs, an even number and the one behind it share a 32-bit word, and this is the place of that word.
+/// Where the values are packed into words, an even number and the one behind it, or four from a multiple of four on, share a 32-bit word, and this is
+/// the place of that word.
 Place placeOf(const Source& kernel, const Access& access);
 
 /// Each once, in the order in which they stand.

@@ -51,8 +51,8 @@ std::optional<Statements::Product> Statements::dotProductOf(const Expr& sum, int
   p.vectors = nest_.placeOf(dot->vectors), p.other = nest_.placeOf(dot->other);
   p.over = std::get<Reduction>(sum.what).over;
   std::stable_partition(p.over.begin(), p.over.end(), [&](int i) { return i != dot->along; });
-  p.dots = true;
-  if (nest_.tensor(dot->vectors.tensor).pairs < 0) p.pairPitch = p.vectors.apartAt(dot->along);
+  p.products = dot->products;
+  if (nest_.tensor(dot->vectors.tensor).packed < 0) p.pairPitch = p.vectors.apartAt(dot->along);
   return p;
 }
 
@@ -136,6 +136,7 @@ bool Statements::contract(const Access& target, const Expr& value) {
   for (const int i : std::get<Reduction>(sum->what).over) {
     if (!contains(named, i)) return false;
   }
+  if (const std::optional<Expr> made = withQuads(value, *sum, vector)) return contract(target, *made);
   const Place to = nest_.placeOf(target);
   std::string refused;
   std::optional<Product> made = dotProductOf(*sum, vector);
@@ -148,6 +149,7 @@ bool Statements::contract(const Access& target, const Expr& value) {
   }
   if (made) refused = refusalWithRows(*made, to);
   if (!made || (!refused.empty() && made->pairPitch != 0)) {  // pairs that are not there yet need registers
+    if (!exactInF32(*sum)) return true;
     made = productOf(*sum, vector, indices);
     if (made) chooseRows(*made, indices), refused = refusalWithRows(*made, to);
   }
@@ -182,7 +184,7 @@ bool Statements::contract(const Access& target, const Expr& value) {
   if (others.size() > 1 || (others.size() == 1 && !contains(indicesOf(others.front()), vector)) ||
       (f.any() && !refusalOf(p, to, f).empty()))
     return finishLater(target, value);
-  if (p.dots) fillUpOther(p, *sum, false);
+  if (p.products != Products::kF32) fillUpOther(p, *sum, false);
   NewCall call{nameOf(target, "sum"), p.other, p.vectors, to, {}, {vector}, around};
   if (p.rows >= 0) call.within.push_back(p.rows);
   if (!others.empty()) {
@@ -199,12 +201,41 @@ bool Statements::finishLater(const Access& target, Expr value) {
   return true;
 }
 
+std::optional<Expr> Statements::withQuads(const Expr& value, const Expr& sum, int vector) {
+  const std::optional<DotSum> dot = dotSumOf(nest_.source(), sum, vector, isa_);
+  if (!dot || (dot->vectorsLie && dot->otherLies)) return std::nullopt;
+  Expr made = value;
+  if (!dot->otherLies) replace(made, dot->other, stored({dot->other, {}}, dot->along, Element::kI8));
+  if (dot->vectorsLie) return made;
+  std::vector<int> indices = indicesOf(dot->vectors);
+  std::stable_partition(indices.begin(), indices.end(), [&](int i) { return i != vector; });
+  const auto packed = std::find(indices.begin(), indices.end(), dot->along) - indices.begin();
+  const Access words = nest_.addValue("quads", indices, Element::kI8, static_cast<int>(packed));
+  copy(words, dot->vectors);
+  replace(made, dot->vectors, words);
+  return made;
+}
+
+bool Statements::exactInF32(const Expr& sum) {
+  if (!isIntegerSum(nest_.source(), sum)) return true;
+  constexpr std::int64_t kMostTerms = 1 << 10;  // of 2^14: f32 has all whole numbers up to 2^24
+  double terms = 1;
+  for (const int i : std::get<Reduction>(sum.what).over) terms *= static_cast<double>(nest_.index(i).extent);
+  if (terms <= kMostTerms) return true;
+  fail(isa_.byteDot() ? "a sum of more than 1024 products of i8, of which no factor is the same along the target's "
+                        "contiguous index, or both are; f32 "
+                        "does not hold it"
+                      : std::string("a sum of more than 1024 products of i8: ") + toString(isa_.level) +
+                            " has no dot product of bytes, and f32 does not hold it; avx512_bf16 and what has more do");
+  return false;
+}
+
 void Statements::fillUpOther(Product& p, const Expr& sum, bool zeros) {
   const DotSum dot = *dotSumOf(nest_.source(), sum, p.vector, isa_);
   const Tensor& t = nest_.tensor(dot.other.tensor);
   const bool filledUp = isValue(t) && t.dimensions.back().extent % lanes_ != 0;
-  if (nest_.index(dot.along).extent % 2 == 0 || (filledUp && !zeros)) return;
-  p.other = nest_.placeOf(stored({dot.other, {}}, dot.along, Element::kBf16));
+  if (nest_.index(dot.along).extent % membersOf(p.products) == 0 || (filledUp && !zeros)) return;
+  p.other = nest_.placeOf(stored({dot.other, {}}, dot.along, t.element));
 }
 
 std::vector<Segment> Statements::segmentsOf(const Product& p, const Sizes& sizes, const Segment& first) {
@@ -231,7 +262,7 @@ Made Statements::product(const Product& p, const Place& to, const std::optional<
   Contract c;
   c.lanes = lanes_;
   c.label = "sum";
-  c.dotProducts = p.dots;
+  c.products = p.products;
   c.vectorsB = p.pairPitch != 0 ? Element::kPair : p.vectors.element;
   c.pairPitchB = p.pairPitch;
   c.result = to.element;
@@ -255,11 +286,14 @@ Made Statements::product(const Product& p, const Place& to, const std::optional<
   // A few sums wait for each other less in several sets.
   c.sets = 1;
   const int last = p.over.back();
-  const std::int64_t numbers = p.dots ? 2 : 1;  // of a step
-  const std::int64_t terms = (sizes(last) + numbers - 1) / numbers, half = sizes(last) % numbers, whole = terms - half,
+  const std::int64_t numbers = membersOf(p.products);  // of a step
+  // The last word of quads is whole: what it lacks is zero among the vectors.
+  const std::int64_t terms = (sizes(last) + numbers - 1) / numbers,
+                     half = p.products == Products::kPairs ? sizes(last) % 2 : 0, whole = terms - half,
                      unroll = std::min<std::int64_t>(whole, 4);
   const std::int64_t aStep = numbers * p.other.apartAt(last), bStep = numbers * p.vectors.apartAt(last);
-  while (c.sets < 4 && (2 * c.sets + (shares ? 1 : 2)) * rows * vectors + 1 <= isa_.vectorRegs - 2 &&
+  const std::int64_t bias = p.products == Products::kQuads ? vectors * (shares ? 1 : rows) + 1 : 0;
+  while (c.sets < 4 && (2 * c.sets + (shares ? 1 : 2)) * rows * vectors + 1 + bias <= isa_.vectorRegs - 2 &&
          2 * c.sets <= unroll && rows * vectors < 8)
     c.sets *= 2;
   SegmentList list;

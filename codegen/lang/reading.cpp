@@ -26,7 +26,7 @@ std::optional<Combine> combineNamed(std::string_view word) {
 }  // namespace
 
 std::optional<Element> elementNamed(std::string_view word) {
-  for (const Element e : {Element::kF32, Element::kF16, Element::kBf16}) {
+  for (const Element e : {Element::kF32, Element::kF16, Element::kBf16, Element::kI8, Element::kI32}) {
     if (word == toString(e)) return e;
   }
   return std::nullopt;

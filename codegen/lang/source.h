@@ -53,15 +53,20 @@ struct Tensor {
   };
   std::string name;
   Buffer::Use use = Buffer::Use::kPrivate;  ///< no constants
-  Element element = Element::kF32;          ///< f32, f16 or bf16
+  Element element = Element::kF32;          ///< f32, f16, bf16, i8 or i32
   std::vector<Dimension> dimensions;
   int line = 0;
-  int pairs = -1;  ///< the dimension whose numbers lie two and two in a word, of bf16; -1: none
+  int packed =
+      -1;  ///< of bf16 or i8: the dimension whose numbers lie two and two, or four and four, in words; -1: none
+  /// How many of them are in a word.
+  std::int64_t members() const { return packed < 0 ? 1 : 4 / elementBytes(element); }
+  /// What its memory is made of.
+  Element stored() const { return packed < 0 ? element : Element::kF32; }
   /// From its first element to behind the last one.
   std::int64_t bytes() const {
     std::int64_t last = 0;
     for (const Dimension& d : dimensions) last += (d.extent - 1) * d.stride;
-    return (last + 1) * elementBytes(element);
+    return (last + 1) * elementBytes(stored());
   }
   friend bool operator==(const Tensor& x, const Tensor& y) = default;
 };

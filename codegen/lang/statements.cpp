@@ -29,11 +29,6 @@ ExpressionValue steps(const Expr& e, const std::function<bool(const Expr&)>& isV
   return std::get<Apply>(e.what).operation->make(f, operands.data());
 }
 
-void replace(Expr& e, const Access& old, const Access& made) {
-  if (const auto* access = std::get_if<Access>(&e.what); access != nullptr && *access == old) e.what = made;
-  for (Expr& part : e.of) replace(part, old, made);
-}
-
 std::size_t operations(const Expr& e) {
   std::size_t count = std::holds_alternative<Apply>(e.what) ? 1 : 0;
   for (const Expr& part : e.of) count += operations(part);
@@ -75,6 +70,11 @@ std::vector<Access> elementsOf(const Expr& value, const Expr* except) {
   std::vector<Access> all;
   collect(value, except, all);
   return all;
+}
+
+void replace(Expr& e, const Access& old, const Access& made) {
+  if (const auto* access = std::get_if<Access>(&e.what); access != nullptr && *access == old) e.what = made;
+  for (Expr& part : e.of) replace(part, old, made);
 }
 
 Expression expressionOf(const Expr& value, const std::function<bool(const Expr&)>& isV) {
@@ -158,7 +158,8 @@ void Statements::store(const Access& target, Expr value) {
   storeReductions(value, last, [&](const Reduction& how) {
     return std::any_of(how.over.begin(), how.over.end(), [&](int i) { return contains(indices, i); });
   });
-  if (contract(target, value)) return;
+  if (contract(target, value) || nest_.failure()) return;
+  if (std::holds_alternative<Reduction>(value.what) && !exactInF32(value)) return;
   if (std::holds_alternative<Reduction>(value.what)) return reduce(target, value);
   storeReductions(value, last, [](const Reduction&) { return true; });
   elementwise(target, std::move(value));
@@ -234,7 +235,7 @@ Statements::Operands Statements::operandsOf(const Expr& value, int vector) const
 }
 
 void Statements::copy(const Access& target, const Access& source) {
-  if (nest_.tensor(target.tensor).pairs >= 0) return copyPairs(target, source);
+  if (nest_.tensor(target.tensor).packed >= 0) return copyIntoWords(target, source);
   const Place to = nest_.placeOf(target), from = nest_.placeOf(source);
   std::vector<int> indices = indicesOf(target);
   const int vector = contiguousIndex(target), turned = contiguousIndex(source);
@@ -244,11 +245,12 @@ void Statements::copy(const Access& target, const Access& source) {
     std::copy_if(indices.begin(), indices.end(), std::back_inserter(rest), [&](int i) { return i != x && i != y; });
     return rest;
   };
-  // Rows of bf16 are filled up to pairs.
+  // Rows of bf16 and i8 are filled up to words.
   const Tensor& t = nest_.tensor(target.tensor);
-  const bool pads = isValue(t) && t.element == Element::kBf16 && vector >= 0 &&
-                    target.at.back() == Subscript{{{vector, 1}}, 0} && t.dimensions.back().extent == size(vector);
-  const auto padding = [&](const Sizes& sizes) { return pads ? sizes(vector) % 2 : 0; };
+  const std::int64_t inWord = 4 / elementBytes(t.element);
+  const bool pads = isValue(t) && vector >= 0 && target.at.back() == Subscript{{{vector, 1}}, 0} &&
+                    t.dimensions.back().extent == size(vector);
+  const auto padding = [&](const Sizes& sizes) { return pads ? (inWord - sizes(vector) % inWord) % inWord : 0; };
   if (vector >= 0 && from.contiguous(vector)) {
     const int rows = largest(others(vector, -1), size);
     return nest_.call(
@@ -281,34 +283,41 @@ void Statements::copy(const Access& target, const Access& source) {
   map(to, indices, {from, {}, {}}, -1);
 }
 
-void Statements::copyPairs(const Access& target, const Access& source) {
+void Statements::copyIntoWords(const Access& target, const Access& source) {
   Place to = nest_.placeOf(target), from = nest_.placeOf(source);
-  const int paired = target.at[static_cast<std::size_t>(nest_.tensor(target.tensor).pairs)].terms.front().index;
+  const Tensor& t = nest_.tensor(target.tensor);
+  const int paired = target.at[static_cast<std::size_t>(t.packed)].terms.front().index;
+  const std::int64_t members = t.members();
+  const char* const name = members == 2 ? "pairs" : "quads";
   const int vector = contiguousIndex(target);
   std::vector<int> around = indicesOf(target);
   around.erase(std::remove_if(around.begin(), around.end(), [&](int i) { return i == vector || i == paired; }),
                around.end());
   const std::int64_t numbers = nest_.index(paired).extent;
   const auto work = [&](auto m) {
-    m.label = "pairs";
+    m.label = name;
     return Made{m, {}, static_cast<double>(m.rows * (m.cols / lanes_ + 1))};
   };
   if (from.contiguous(vector))
-    return nest_.call({nameOf(target, "pairs"), from, {}, to, {}, {vector, paired}, around}, [&](const Sizes& sizes) {
-      Copy m{.lanes = lanes_, .rows = (numbers + 1) / 2, .cols = sizes(vector)};
-      m.srcPitch = 2 * from.apartAt(paired), m.dstPitch = 2 * to.apartAt(paired);
-      m.from = Element::kPair, m.pairPitch = from.apartAt(paired), m.pairsCut = numbers % 2;
+    return nest_.call({nameOf(target, name), from, {}, to, {}, {vector, paired}, around}, [&](const Sizes& sizes) {
+      Copy m{.lanes = lanes_, .rows = (numbers + members - 1) / members, .cols = sizes(vector)};
+      m.srcPitch = members * from.apartAt(paired), m.dstPitch = members * to.apartAt(paired);
+      m.from = members == 2 ? Element::kPair : Element::kQuad;
+      m.pairPitch = from.apartAt(paired), m.pairsCut = m.rows * members - numbers;
       return work(m);
     });
-  // Members lie side by side: words are transposed, at last one that is half there.
+  // Members lie side by side: words are transposed, of pairs at last one that is half there. Rows of quads are filled up before.
+  if (members == 4 && !(from.contiguous(paired) && numbers % 4 == 0))
+    from = nest_.placeOf(stored({source, {}}, paired, Element::kI8));
   const auto transpose = [&](Element words, std::int64_t columns) {
-    nest_.call({nameOf(target, "pairs"), from, {}, to, {}, {vector, paired}, around}, [&](const Sizes& sizes) {
+    nest_.call({nameOf(target, name), from, {}, to, {}, {vector, paired}, around}, [&](const Sizes& sizes) {
       Transpose m{.lanes = lanes_, .rows = sizes(vector), .cols = columns};
-      m.srcPitch = from.apartAt(vector), m.dstPitch = 2 * to.apartAt(paired);
+      m.srcPitch = from.apartAt(vector), m.dstPitch = members * to.apartAt(paired);
       m.from = words;
       return work(m);
     });
   };
+  if (members == 4) return transpose(Element::kF32, (numbers + 3) / 4);
   if (numbers > 1) transpose(Element::kF32, numbers / 2);
   if (numbers % 2 == 0) return;
   from.offset += (numbers - 1) * from.apartAt(paired), to.offset += (numbers - 1) * to.apartAt(paired);

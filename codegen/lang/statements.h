@@ -25,8 +25,9 @@ class Statements {
     Place vectors, other;
     bool otherToo = false;  ///< the other factor lies along the vectors, too
     int vector = -1, rows = -1;
-    std::vector<int> over;       ///< the last one innermost
-    bool dots = false;           ///< a step takes two numbers of the innermost one: a word of pairs of both factors
+    std::vector<int> over;  ///< the last one innermost
+    /// Of pairs or quads, a step takes two or four numbers of the innermost one: a word of both factors.
+    Products products = Products::kF32;
     std::int64_t pairPitch = 0;  ///< bytes from first to second members of `vectors`; 0: they are words
   };
   static constexpr std::size_t kMostSegments = 1 << 16;
@@ -36,8 +37,8 @@ class Statements {
   void elementwise(const Access& target, Expr value);
   /// One element alone, as it is.
   void copy(const Access& target, const Access& source);
-  /// Into words that hold pairs.
-  void copyPairs(const Access& target, const Access& source);
+  /// Into words that hold pairs or quads.
+  void copyIntoWords(const Access& target, const Access& source);
   /// What a Map makes of at most two elements.
   struct Operands {
     std::optional<Place> v, d;
@@ -56,6 +57,10 @@ class Statements {
   void oneByOne(const Access& target, const Expr& inner, Combine how, const std::vector<int>& over);
   /// False if it is no sum of products that a Contract makes.
   bool contract(const Access& target, const Expr& value);
+  /// The value with the sum's factors, if that is one of quads, where a dot product takes them; nothing if they lie there.
+  std::optional<Expr> withQuads(const Expr& value, const Expr& sum, int vector);
+  /// Whether an integer sum of i8 is exact as one of f32; fails if it is not, and true of other sums.
+  bool exactInF32(const Expr& sum);
   /// Nothing if the sum is none of dot products.
   std::optional<Product> dotProductOf(const Expr& sum, int vector);
   /// Nothing if no factor lies along the vectors.
@@ -101,6 +106,8 @@ class Statements {
 std::vector<int> indicesOf(const Expr& value);
 /// The different elements that an expression reads, in the order of their appearance; without those of `except`, a part of it.
 std::vector<Access> elementsOf(const Expr& value, const Expr* except = nullptr);
+/// Puts one element in the place of another, wherever it is read.
+void replace(Expr& value, const Access& old, const Access& made);
 /// An expression as steps: the parts that `isV` names are v, all other elements d. Its value is what the last step gives, or v alone.
 Expression expressionOf(const Expr& value, const std::function<bool(const Expr&)>& isV);
 

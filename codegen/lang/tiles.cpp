@@ -19,7 +19,8 @@ std::int64_t parts(std::int64_t all, std::int64_t each) { return (all + each - 1
 }  // namespace
 
 bool Statements::suitsTiles(const Product& p) const {
-  if (isa_.matrixProduct(DType::kBf16) == nullptr || p.pairPitch != 0 || p.rows < 0) return false;
+  if (isa_.matrixProduct(DType::kBf16) == nullptr || p.products != Products::kPairs || p.pairPitch != 0 || p.rows < 0)
+    return false;
   const std::int64_t rows = nest_.index(p.rows).seen(), columns = nest_.index(p.vector).seen();
   return rows >= kFewestRows && columns >= kColumns && p.vectors.sameAlong(p.rows) &&
          isa_.matrixUnit()->holds(parts(rows, isa_.matrixUnit()->rows), parts(columns, kColumns));

@@ -14,8 +14,8 @@
 namespace cubejit {
 namespace {
 
-// Elements of 16 bits may lie anywhere, pairs of them as well.
-constexpr llvm::Align kElementAlign = llvm::Align::Constant<2>();
+// Elements of bytes may lie anywhere, and so may words made of them.
+constexpr llvm::Align kElementAlign = llvm::Align::Constant<1>();
 
 }  // namespace
 
@@ -27,6 +27,7 @@ Speller::Speller(llvm::IRBuilder<>& builder, const VectorProgram& program)
   floats_ = llvm::FixedVectorType::get(b_.getFloatTy(), lanes);
   words_ = llvm::FixedVectorType::get(b_.getInt32Ty(), lanes);
   halves_ = llvm::FixedVectorType::get(b_.getInt16Ty(), lanes);
+  bytes_ = llvm::FixedVectorType::get(b_.getInt8Ty(), lanes);
   bits_ = llvm::FixedVectorType::get(b_.getInt1Ty(), lanes);
 }
 
@@ -48,6 +49,8 @@ Value* Speller::spell(const VInstr& i, const SpelledOperands& o) {
     case VOp::kStoreLow: return store(lowerHalves(o.src1), o, o.mask), nullptr;
     case VOp::kNarrowBf16: return fromLowerHalves(narrowBf16(o.src1));
     case VOp::kStoreF16: return store(narrowF16(o.src1), o, o.mask), nullptr;
+    case VOp::kLoadI8: return fromWords(b_.CreateSExt(load(bytes_, o, o.mask), words_));
+    case VOp::kStoreI8: return store(saturatedBytes(o.src1), o, o.mask), nullptr;
     case VOp::kFma: return merge(o, fma(o.src1, o.src2, o.dst));
     case VOp::kFmaLoad: return fma(o.src1, load(floats_, o, nullptr), o.dst);
     case VOp::kFmaBroadcast: return merge(o, fma(o.src1, broadcast(o), o.dst));
@@ -64,10 +67,15 @@ Value* Speller::spell(const VInstr& i, const SpelledOperands& o) {
     case VOp::kDot: return merge(o, dot(o.src1, o.src2, o.dst));
     case VOp::kDotLoad: return dot(o.src1, load(floats_, o, nullptr), o.dst);
     case VOp::kDotBroadcast: return merge(o, dot(o.src1, broadcast(o), o.dst));
+    case VOp::kDotI8: return dotBytes(o.src1, o.src2, o.dst);
+    case VOp::kDotI8Load: return dotBytes(o.src1, load(floats_, o, nullptr), o.dst);
     case VOp::kAnd: return fromWords(b_.CreateAnd(words(o.src1), words(o.src2)));
     case VOp::kOr: return fromWords(b_.CreateOr(words(o.src1), words(o.src2)));
     case VOp::kXor: return fromWords(b_.CreateXor(words(o.src1), words(o.src2)));
     case VOp::kAddInt: return fromWords(b_.CreateAdd(words(o.src1), words(o.src2)));
+    case VOp::kSubInt: return fromWords(b_.CreateSub(words(o.src1), words(o.src2)));
+    case VOp::kToInt: return toInt(o.src1);
+    case VOp::kToFloat: return b_.CreateSIToFP(words(o.src1), floats_);
     case VOp::kMinInt: return fromWords(b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, words(o.src1), words(o.src2)));
     case VOp::kMaxInt: return fromWords(b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, words(o.src1), words(o.src2)));
     case VOp::kShiftLeft: return fromWords(b_.CreateShl(words(o.src1), static_cast<std::uint64_t>(i.imm)));
@@ -95,6 +103,10 @@ Value* Speller::spell(const VInstr& i, const SpelledOperands& o) {
     case VOp::kWidenHalf: return fromWords(b_.CreateZExt(lowerHalves(o.src1), words_));
     case VOp::kWidenF16: return widenF16(lowerHalves(o.src1));
     case VOp::kNarrowF16: return fromLowerHalves(narrowF16(o.src1));
+    case VOp::kLoadBytes: return fromLowestBytes(load(bytes_, o, maskUnlessAll(i.imm)));
+    case VOp::kStoreBytes: return store(lowestBytes(o.src1), o, maskUnlessAll(i.imm)), nullptr;
+    case VOp::kWidenI8: return fromWords(b_.CreateSExt(lowestBytes(o.src1), words_));
+    case VOp::kNarrowI8: return fromLowestBytes(saturatedBytes(o.src1));
     case VOp::kShuffleBytes: return shuffleBytes(o);
     case VOp::kArg:
     case VOp::kSet:
@@ -124,6 +136,18 @@ Value* Speller::lowerHalves(Value* vector) {
 Value* Speller::fromLowerHalves(Value* halves) {
   const auto all = llvm::createSequentialMask(0, 2 * static_cast<unsigned>(lanes_), 0);
   return b_.CreateBitCast(b_.CreateShuffleVector(halves, llvm::Constant::getNullValue(halves_), all), floats_);
+}
+
+// The same of its lowest quarter and bytes.
+Value* Speller::lowestBytes(Value* vector) {
+  auto* all = llvm::FixedVectorType::get(b_.getInt8Ty(), 4 * static_cast<unsigned>(lanes_));
+  return b_.CreateShuffleVector(b_.CreateBitCast(vector, all),
+                                llvm::createSequentialMask(0, static_cast<unsigned>(lanes_), 0));
+}
+Value* Speller::fromLowestBytes(Value* bytes) {
+  std::vector<int> picks(4 * static_cast<std::size_t>(lanes_), lanes_);  // of the zeros
+  for (int l = 0; l < lanes_; ++l) picks[static_cast<std::size_t>(l)] = l;
+  return b_.CreateBitCast(b_.CreateShuffleVector(bytes, llvm::Constant::getNullValue(bytes_), picks), floats_);
 }
 
 Value* Speller::widenF16(Value* halves) {
@@ -169,6 +193,26 @@ Value* Speller::fma(Value* x, Value* y, Value* z) {
 Value* Speller::dot(Value* x, Value* y, Value* z) {
   auto* pairs = llvm::FixedVectorType::get(b_.getBFloatTy(), 2 * static_cast<unsigned>(lanes_));
   return b_.CreateIntrinsic(target_.dot, {}, {z, b_.CreateBitCast(x, pairs), b_.CreateBitCast(y, pairs)});
+}
+
+// Unsigned bytes of x, signed ones of y.
+Value* Speller::dotBytes(Value* x, Value* y, Value* z) {
+  return fromWords(b_.CreateIntrinsic(target_.dotBytes, {}, {words(z), words(x), words(y)}));
+}
+
+// In the target's own instruction, or: what a conversion makes of numbers in the range, -2^31 of others.
+Value* Speller::toInt(Value* vector) {
+  if (target_.toInt != nullptr) return fromWords(target_.toInt(b_, vector));
+  Value* const rounded = b_.CreateUnaryIntrinsic(llvm::Intrinsic::nearbyint, vector);
+  Value* const made = b_.CreateIntrinsic(llvm::Intrinsic::fptosi_sat, {words_, floats_}, {rounded});
+  Value* const within = b_.CreateFCmpOLT(rounded, llvm::ConstantFP::get(floats_, 0x1p31));  // below, it saturates
+  return fromWords(b_.CreateSelect(within, made, llvm::ConstantInt::get(words_, 0x80000000U)));
+}
+
+Value* Speller::saturatedBytes(Value* vector) {
+  const auto limit = [&](std::int64_t to) { return llvm::ConstantInt::getSigned(words_, to); };
+  Value* const below = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, words(vector), limit(127));
+  return b_.CreateTrunc(b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, below, limit(-128)), bytes_);
 }
 
 void Speller::store(Value* value, const SpelledOperands& o, Value* mask) {

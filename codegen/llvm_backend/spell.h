@@ -35,9 +35,14 @@ class Speller {
   llvm::Value* broadcast(const SpelledOperands& o);
   llvm::Value* fma(llvm::Value* x, llvm::Value* y, llvm::Value* z);
   llvm::Value* dot(llvm::Value* x, llvm::Value* y, llvm::Value* z);
+  llvm::Value* dotBytes(llvm::Value* x, llvm::Value* y, llvm::Value* z);
+  llvm::Value* toInt(llvm::Value* vector);
+  llvm::Value* saturatedBytes(llvm::Value* vector);
   llvm::Value* fromWords(llvm::Value* words);
   llvm::Value* lowerHalves(llvm::Value* vector);
   llvm::Value* fromLowerHalves(llvm::Value* halves);
+  llvm::Value* lowestBytes(llvm::Value* vector);
+  llvm::Value* fromLowestBytes(llvm::Value* bytes);
   llvm::Value* widenF16(llvm::Value* halves);
   llvm::Value* narrowF16(llvm::Value* vector);
   llvm::Value* narrowBf16(llvm::Value* vector);
@@ -63,7 +68,7 @@ class Speller {
   const VectorProgram& program_;
   const LlvmTarget& target_;
   const int lanes_;
-  llvm::FixedVectorType *floats_, *words_, *halves_, *bits_;
+  llvm::FixedVectorType *floats_, *words_, *halves_, *bytes_, *bits_;
 };
 
 }  // namespace cubejit

@@ -19,6 +19,16 @@ constexpr const char* kLinuxX86 = "x86_64-unknown-linux-gnu";
 
 constexpr const char* kLinuxArm = "aarch64-unknown-linux-gnu";
 
+llvm::Value* avxToInt(llvm::IRBuilder<>& b, llvm::Value* floats) {
+  return b.CreateIntrinsic(llvm::Intrinsic::x86_avx_cvt_ps2dq_256, {}, {floats});
+}
+llvm::Value* avx512ToInt(llvm::IRBuilder<>& b, llvm::Value* floats) {
+  constexpr int kCurrentRounding = 4;
+  llvm::Value* const words = llvm::Constant::getNullValue(llvm::FixedVectorType::get(b.getInt32Ty(), 16));
+  return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_cvtps2dq_512, {},
+                           {floats, words, b.getInt16(0xffff), b.getInt32(kCurrentRounding)});
+}
+
 // Tuning is for the machine the planner's rates were measured on.
 constexpr LlvmTarget kAvx2{.triple = kLinuxX86,
                            .cpu = "x86-64",
@@ -29,6 +39,8 @@ constexpr LlvmTarget kAvx2{.triple = kLinuxX86,
                            .permutes = &kAvx2Permutes,
                            .dot = llvm::Intrinsic::not_intrinsic,
                            .narrowBf16 = llvm::Intrinsic::not_intrinsic,
+                           .dotBytes = llvm::Intrinsic::not_intrinsic,
+                           .toInt = &avxToInt,
                            .streamFence = llvm::Intrinsic::x86_sse_sfence};
 constexpr LlvmTarget kAvx512{
     .triple = kLinuxX86,
@@ -40,19 +52,24 @@ constexpr LlvmTarget kAvx512{
     .permutes = &kAvx512Permutes,
     .dot = llvm::Intrinsic::not_intrinsic,
     .narrowBf16 = llvm::Intrinsic::not_intrinsic,
+    .dotBytes = llvm::Intrinsic::not_intrinsic,
+    .toInt = &avx512ToInt,
     .streamFence = llvm::Intrinsic::x86_sse_sfence};
 constexpr LlvmTarget kAvx512Bf16 = [] {
   LlvmTarget t = kAvx512;
   t.features =
-      "+avx,+avx2,+avx512bf16,+avx512bw,+avx512dq,+avx512f,+avx512vl,+f16c,+fma,+prfchw,+sse3,+sse4.1,+sse4.2,+ssse3";
+      "+avx,+avx2,+avx512bf16,+avx512bw,+avx512dq,+avx512f,+avx512vl,+avx512vnni,+f16c,+fma,+prfchw,+sse3,+sse4.1,+"
+      "sse4.2,+ssse3";
   t.dot = llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512;
   t.narrowBf16 = llvm::Intrinsic::x86_avx512bf16_cvtneps2bf16_512;
+  t.dotBytes = llvm::Intrinsic::x86_avx512_vpdpbusd_512;
   return t;
 }();
 constexpr LlvmTarget kAmx = [] {
   LlvmTarget t = kAvx512Bf16;
   t.features =
-      "+amx-bf16,+amx-fp16,+amx-tile,+avx,+avx2,+avx512bf16,+avx512bw,+avx512dq,+avx512f,+avx512vl,+f16c,+fma,+prfchw,"
+      "+amx-bf16,+amx-fp16,+amx-tile,+avx,+avx2,+avx512bf16,+avx512bw,+avx512dq,+avx512f,+avx512vl,+avx512vnni,+f16c,+"
+      "fma,+prfchw,"
       "+sse3,+sse4.1,+sse4.2,+ssse3";
   t.tuneCpu = "sapphirerapids";
   return t;
@@ -66,6 +83,8 @@ constexpr LlvmTarget kNeon{.triple = kLinuxArm,
                            .permutes = &kNeonPermutes,
                            .dot = llvm::Intrinsic::not_intrinsic,
                            .narrowBf16 = llvm::Intrinsic::not_intrinsic,
+                           .dotBytes = llvm::Intrinsic::not_intrinsic,
+                           .toInt = nullptr,
                            .streamFence = llvm::Intrinsic::not_intrinsic};
 // Left to its tuning LLVM spells a broadcast from memory as a load and a move, and the move takes a unit of the multiply-adds:
 // a half more cycles in its own model of Neoverse V1.
@@ -78,6 +97,8 @@ constexpr LlvmTarget kSve256{.triple = kLinuxArm,
                              .permutes = &kSvePermutes,
                              .dot = llvm::Intrinsic::not_intrinsic,
                              .narrowBf16 = llvm::Intrinsic::not_intrinsic,
+                             .dotBytes = llvm::Intrinsic::not_intrinsic,
+                             .toInt = nullptr,
                              .streamFence = llvm::Intrinsic::not_intrinsic};
 
 void registerTargets() {

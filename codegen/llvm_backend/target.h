@@ -27,6 +27,9 @@ struct Permutes {
   Two twoHalves = nullptr;  ///< of 16-bit words; the same
 };
 
+/// Of f32, as kToInt of ops.def rounds them.
+using ToInt = llvm::Value* (*)(llvm::IRBuilder<>&, llvm::Value* floats);
+
 struct LlvmTarget {
   const char* triple;
   const char* cpu;             ///< the least a CPU of this level has
@@ -37,6 +40,8 @@ struct LlvmTarget {
   const Permutes* permutes;
   llvm::Intrinsic::ID dot;          ///< of bf16 pairs; not_intrinsic if programs for the level have none
   llvm::Intrinsic::ID narrowBf16;   ///< f32 to bf16, denormals to zero; the same
+  llvm::Intrinsic::ID dotBytes;     ///< unsigned bytes times signed ones; the same
+  ToInt toInt;                      ///< null: the target has no such instruction
   llvm::Intrinsic::ID streamFence;  ///< orders streaming stores; not_intrinsic where the ordinary rules hold for them
 };
 

@@ -20,15 +20,16 @@
 //             value = av.kind: broadcast the f32 at a+offset | load the vector at a+offset |
 //                     permute(tables[av.table], vector at a+offset) | permute2(table, vectors at a+offset, a+offset2)
 //             for each use {acc, b} of av, in order:  acc[t][use.acc] = fma(value, bv[use.b], acc[t][use.acc])
-//                   (dot products: lanes and values are pairs of bf16, acc = dotPairs(acc, value, bv); a step that takes
-//                    only first members sees the second ones as zero on both sides, and does not read them if
-//                    vectorsB = kPair)
+//                   (dot products of pairs: lanes and values are pairs of bf16, acc = dotPairs(acc, value, bv); a step
+//                    that takes only first members sees the second ones as zero on both sides, and does not read them
+//                    if vectorsB = kPair; of quads: they are four bytes, acc an integer, acc = dotQuads(acc, value, bv))
 //         a += section.aOuterStep;  b += section.bOuterStep
 //     acc[0][i] += acc[t][i]                                                    for every t in 1 .. sets, in order
+//     if the products are of quads, unless keepsInts(): acc[0][i] = float(acc[0][i])
 //     if addsToC and args.accumulate: acc[0][i] += load(C + cOffset[i])         for every accumulator i
 //     acc[0][i] = epilogue(acc[0][i], d, e), where it reads them: d = load(D + dOffset[i]), a whole vector of f32; e = load(C + args.residual +
 //                 cOffset[i]), of type `result`, 0 in lanes that hold no sums     for every accumulator i
-//     store(C + cOffset[i], acc[0][i] rounded to `result`)                                     for every accumulator i
+//     store(C + cOffset[i], acc[0][i] rounded to `result`, or as it is if keepsInts())         for every accumulator i
 //     A += args.aRepeat;  B += args.bRepeat;  C += args.cRepeat;  if the epilogue reads d: D += args.dRepeat
 //
 // The list in memory (int64s): counts[0 .. sections), then the segments of section 0, of section 1, ...; 3 int64 each.
@@ -55,6 +56,16 @@ struct LaneRange {
 inline LaneRange lanesUpTo(std::int64_t count, int lanes) {
   return count >= lanes ? LaneRange{} : LaneRange{0, static_cast<std::int16_t>(count)};
 }
+
+/// What is multiplied and added in a lane.
+enum class Products : std::uint8_t {
+  kF32,
+  kPairs,  ///< dot products of two bf16
+  kQuads   ///< dot products of four signed bytes; sums are integers modulo 2^32
+};
+
+/// Numbers of each factor that a lane's product takes.
+constexpr int membersOf(Products p) { return p == Products::kF32 ? 1 : p == Products::kPairs ? 2 : 4; }
 
 struct VectorLoad {
   std::int32_t offset = 0;  ///< from b
@@ -85,7 +96,7 @@ struct AOperand {
 struct Step {
   std::vector<VectorLoad> b;
   std::vector<AOperand> a;
-  bool firstMembers = false;       ///< dot products only: the second members of all pairs count as zero
+  bool firstMembers = false;       ///< dot products of pairs only: the second members of all pairs count as zero
   std::int32_t prefetchAhead = 0;  ///< ask for the lines this many bytes behind the A operands (0: do not); no meaning
   std::int32_t prefetchB = 0;      ///< the same behind the vectors of B
   friend bool operator==(const Step& x, const Step& y) = default;
@@ -118,8 +129,8 @@ struct Contract {
                                 ///< first source, [lanes, 2*lanes) from the second (kPermute2 only)
   bool streamingStore = false;  ///< store past the caches; needs full lanes and vector-aligned addresses
   bool prefetchResults =
-      false;                 ///< ask for the lines of C before the sum starts (worth it for long sums of new results)
-  bool dotProducts = false;  ///< operands are pairs of bf16, multiplied by dot products
+      false;  ///< ask for the lines of C before the sum starts (worth it for long sums of new results)
+  Products products = Products::kF32;
   Element vectorsA = Element::kF32,
           vectorsB = Element::kF32;  ///< type in memory of A's vectors, B's: f32, f16, bf16; B's: kPair
   std::int64_t pairPitchB = 0;       ///< vectorsB = kPair: bytes from a word's first member to its second
@@ -127,9 +138,12 @@ struct Contract {
       false;  ///< a partial sum of a long reduction: it begins at zero, and what is in C is added to it at its end, so
               ///< that no sum has more additions in a row than a call
   bool copiesB = false;  ///< B's vectors are also stored through D, one behind another, as registers hold them
-  Element result = Element::kF32;  ///< type of C: f32, f16 or bf16; only f32 may be accumulated into
-  Expression epilogue{};           ///< what is made of the sums before they are stored
-  Label label{};                   ///< spells what it is, for names and dumps
+  Element result =
+      Element::kF32;  ///< type of C: f32, f16, bf16, i8 or i32; only f32 may be accumulated into, and what keepsInts()
+  Expression epilogue{};  ///< what is made of the sums before they are stored
+  Label label{};          ///< spells what it is, for names and dumps
+  /// Whether sums of quads become elements of i32 as they are.
+  bool keepsInts() const { return products == Products::kQuads && result == Element::kI32 && !epilogue.any(); }
   friend bool operator==(const Contract& x, const Contract& y) = default;
 };
 

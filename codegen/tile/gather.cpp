@@ -42,8 +42,9 @@ MatrixGather linesOf(const Fill& m) {
 }
 MatrixGather linesOf(const Accumulate& m) { return {m.rows, m.srcPitch, m.dstPitch, 0, {0, 0, m.cols, 4, false}}; }
 
-bool isGather(const Copy& m) { return !m.streamingStore && m.prefetchAhead == 0 && m.from != Element::kPair; }
-bool isGather(const Transpose& m) { return m.prefetchAhead == 0 && m.from != Element::kPair; }
+bool isLine(Element from) { return from != Element::kPair && elementBytes(from) > 1; }  // zeros have two bytes or more
+bool isGather(const Copy& m) { return !m.streamingStore && m.prefetchAhead == 0 && isLine(m.from) && isLine(m.to); }
+bool isGather(const Transpose& m) { return m.prefetchAhead == 0 && isLine(m.from) && isLine(m.to); }
 bool isGather(const OneOf<Fill, Accumulate> auto&) { return true; }
 
 void appendMatrix(const MatrixGather& m, std::int64_t a, std::int64_t c, std::vector<GatherLine>& lines) {

@@ -74,8 +74,11 @@ void runStep(const Contract& c, const Step& step, const char* a, const char* b, 
         if (!inside(operand.useLanes, l)) continue;
         const float factor = vectors[static_cast<std::size_t>(use.b)][lane];
         const std::uint32_t members = step.firstMembers ? 0xffffU : ~0U;
-        sum = c.dotProducts ? dotPairs(sum, bitsOf(value[lane]) & members, bitsOf(factor) & members)
-                            : std::fma(value[lane], factor, sum);
+        switch (c.products) {
+          case Products::kF32: sum = std::fma(value[lane], factor, sum); break;
+          case Products::kPairs: sum = dotPairs(sum, bitsOf(value[lane]) & members, bitsOf(factor) & members); break;
+          case Products::kQuads: sum = floatOf(dotQuads(bitsOf(sum), bitsOf(value[lane]), bitsOf(factor))); break;
+        }
       }
     }
   }
@@ -84,7 +87,7 @@ void runStep(const Contract& c, const Step& step, const char* a, const char* b, 
 void interpret(const Contract& c, const KernelArgs& args) {
   const auto *a0 = static_cast<const char*>(args.a), *b0 = static_cast<const char*>(args.b);
   auto* c0 = static_cast<char*>(args.c);
-  const bool readsD = c.epilogue.readsD(), readsE = c.epilogue.readsE();
+  const bool readsD = c.epilogue.readsD(), readsE = c.epilogue.readsE(), quads = c.products == Products::kQuads;
   for (std::int64_t rep = 0; rep < args.repeat; ++rep, a0 += args.aRepeat, b0 += args.bRepeat, c0 += args.cRepeat) {
     const Values zero(static_cast<std::size_t>(c.lanes), 0.0F);
     std::vector<std::vector<Values>> sets(static_cast<std::size_t>(c.sets),
@@ -106,7 +109,8 @@ void interpret(const Contract& c, const KernelArgs& args) {
     }
     for (std::size_t i = 0; i < acc.size(); ++i) {
       for (std::size_t t = 1; t < sets.size(); ++t) {
-        for (std::size_t l = 0; l < acc[i].size(); ++l) acc[i][l] += sets[t][i][l];
+        for (std::size_t l = 0; l < acc[i].size(); ++l)
+          acc[i][l] = quads ? floatOf(bitsOf(acc[i][l]) + bitsOf(sets[t][i][l])) : acc[i][l] + sets[t][i][l];
       }
       const Accumulator& to = c.accumulators[i];
       if (args.accumulate != 0 && c.addsToC) {
@@ -119,7 +123,13 @@ void interpret(const Contract& c, const KernelArgs& args) {
         const float dValue =
                         readsD ? cubejit::at(static_cast<const char*>(args.d) + rep * args.dRepeat + to.dOffset, l) : 0,
                     eValue = readsE && inside(to.live(), l) ? addendAt(at, args.residual, c.result) : 0;
-        writeElement(c.result, at, bitsOf(c.epilogue.evaluate(acc[i][static_cast<std::size_t>(l)], dValue, eValue)));
+        const float sum = acc[i][static_cast<std::size_t>(l)];
+        if (c.keepsInts())
+          put(at, 0, sum);
+        else
+          writeElement(c.result, at,
+                       bitsOf(c.epilogue.evaluate(
+                           quads ? static_cast<float>(static_cast<std::int32_t>(bitsOf(sum))) : sum, dValue, eValue)));
       }
     }
   }
@@ -137,22 +147,24 @@ void eachMatrix(const std::optional<ListSteps>& list, const KernelArgs& args, co
   for (std::int64_t i = 0; i < args.list[0]; ++i, segment += 3) repeat(segment[0], segment[1], segment[2], *list);
 }
 
-void convert(Element from, Element to, const char* source, char* target, std::int64_t pairPitch) {
+void convert(Element from, Element to, const char* source, char* target, std::int64_t pairPitch,
+             std::int64_t missing = 0) {
   if (from == to)
     std::memcpy(target, source, static_cast<std::size_t>(elementBytes(to)));
   else
-    writeElement(to, target, readElement(from, source, pairPitch));
+    writeElement(to, target, readElement(from, source, pairPitch, missing));
 }
 
 void zero(char* target, std::int64_t bytes) { std::memset(target, 0, static_cast<std::size_t>(bytes)); }
 
 void interpret(const Copy& m, const KernelArgs& args) {
   const std::int64_t in = elementBytes(m.from), out = elementBytes(m.to);
+  const bool quads = m.from == Element::kQuad;
   eachMatrix(m.list, args, [&](const char* src, char* dst) {
     for (std::int64_t r = 0; r < m.rows; ++r, dst += m.dstPitch) {
       for (std::int64_t c = 0; c < m.cols; ++c)
         convert(m.from, m.to, moved(src, r * m.srcPitch + c * in), dst + c * out,
-                r < m.rows - m.pairsCut ? m.pairPitch : 0);
+                quads || r < m.rows - m.pairsCut ? m.pairPitch : 0, quads && r + 1 == m.rows ? m.pairsCut : 0);
       zero(dst + m.cols * out, m.padCols * out);
     }
   });

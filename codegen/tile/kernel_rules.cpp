@@ -44,6 +44,9 @@ class Rules {
   std::vector<std::string> rules_;
 };
 
+// What expressions compute with.
+bool isValue(Element e) { return e == Element::kF32 || e == Element::kF16 || e == Element::kBf16 || isInteger(e); }
+
 // Every kernel passes here on its way to code, so texts are made only for what is broken.
 class ContractRules {
  public:
@@ -64,20 +67,21 @@ class ContractRules {
         rules_.fail("streaming store of accumulator " + std::to_string(i) + ", which has only some lanes");
       }
     }
-    if (c_.result != Element::kF32 && c_.result != Element::kF16 && c_.result != Element::kBf16 &&
-        c_.result != Element::kBf16Flushed)
+    if (!isValue(c_.result) && c_.result != Element::kBf16Flushed)
       rules_.fail(std::string("results of type ") + toString(c_.result));
-    if (c_.result != Element::kF32 && c_.streamingStore) rules_.fail("16-bit results with streaming stores");
+    if (c_.result != Element::kF32 && c_.streamingStore)
+      rules_.fail("results that are not of f32 with streaming stores");
+    rules_.require(c_.products != Products::kQuads || !c_.addsToC, "sums of quads begin with what is in c, or at zero");
     rules_.require(!c_.epilogue.readsD() || !c_.copiesB, "the epilogue reads through d, where b's copies go");
     rules_.sound(c_.epilogue);
     const bool formed = c_.vectorsB == Element::kPair;
-    rules_.require(!formed || (c_.dotProducts && c_.pairPitchB != 0),
+    rules_.require(!formed || (c_.products == Products::kPairs && c_.pairPitchB != 0),
                    "b vectors of pairs need dot products and a pitch from first to second members, which is " +
                        std::to_string(c_.pairPitchB));
     for (const Element vectors : {c_.vectorsA, formed ? Element::kF32 : c_.vectorsB}) {
-      if (vectors != Element::kF32 && vectors != Element::kF16 && vectors != Element::kBf16)
-        rules_.fail(std::string("vectors of type ") + toString(vectors));
-      if (vectors != Element::kF32 && c_.dotProducts) rules_.fail("pairs in vectors of 16-bit elements");
+      if (!isValue(vectors)) rules_.fail(std::string("vectors of type ") + toString(vectors));
+      if (vectors != Element::kF32 && c_.products != Products::kF32)
+        rules_.fail("pairs or quads in vectors of 16-bit elements");
     }
     for (std::size_t t = 0; t < c_.tables.size(); ++t) {
       if (c_.tables[t].size() == static_cast<std::size_t>(c_.lanes)) continue;
@@ -87,7 +91,7 @@ class ContractRules {
     for (section_ = 0; section_ < c_.sections.size(); ++section_) {
       const std::vector<Step>& steps = c_.sections[section_].steps;
       for (step_ = 0; step_ < steps.size(); ++step_) {
-        if (steps[step_].firstMembers && !c_.dotProducts) fail("first members of what are no pairs");
+        if (steps[step_].firstMembers && c_.products != Products::kPairs) fail("first members of what are no pairs");
         for (const VectorLoad& b : steps[step_].b) lanes(b.lanes, "b vector");
         for (const AOperand& a : steps[step_].a) operand(a, steps[step_].b.size());
       }
@@ -120,6 +124,8 @@ class ContractRules {
     lanes(a.lanes2, "second source");
     lanes(a.useLanes, "use");
     if (a.uses.empty()) fail("an operand without uses");
+    if (c_.products == Products::kQuads && !(a.kind == AKind::kBroadcast && a.useLanes.all()))
+      fail("quads are multiplied by broadcasts, in all lanes");
     if (a.kind == AKind::kBroadcast && c_.vectorsA != Element::kF32) fail("a broadcast 16-bit element");
     for (const Use& use : a.uses) {
       index(use.acc, c_.accumulators.size(), "accumulator");
@@ -187,11 +193,10 @@ class MoveRules {
     matrices(m.rows, m.cols, targetOf(m));
     padding(m.padCols, m.rows, m.cols);
     streaming(m);
-    const auto value = [](Element e) { return e == Element::kF32 || e == Element::kF16 || e == Element::kBf16; };
-    rules_.require(value(m.to) || m.to == Element::kBf16Flushed,
+    rules_.require(isValue(m.to) || m.to == Element::kBf16Flushed,
                    std::string("what is computed becomes ") + toString(m.to));
-    rules_.require(value(m.from) && value(m.d), std::string("values of type ") + toString(m.from) + ", d of type " +
-                                                    toString(m.d) + "; both are f32, f16 or bf16");
+    rules_.require(isValue(m.from) && isValue(m.d), std::string("values of type ") + toString(m.from) + ", d of type " +
+                                                        toString(m.d) + "; both are f32, f16, bf16, i8 or i32");
     rules_.require(
         m.dColumn == elementBytes(m.d) || (m.dColumn == 0 && (m.d == Element::kF32 || !m.f.readsD())),
         "a column's d is " + std::to_string(m.dColumn) + " bytes behind the last one's, elements are " + toString(m.d));
@@ -219,7 +224,8 @@ class MoveRules {
                    "padCols is " + std::to_string(padCols) + " behind a matrix of " + size(rows, cols));
   }
   void streaming(const OneOf<Copy, Map> auto& m) {
-    rules_.require(!m.streamingStore || elementBytes(m.to) == 4, "16-bit elements are not stored past the caches");
+    rules_.require(!m.streamingStore || (elementBytes(m.to) == 4 && m.to != Element::kI32),
+                   "elements of 8 or 16 bits, and rounded integers, are not stored past the caches");
     rules_.require(
         !m.streamingStore || m.rows == 1 || m.dstPitch % (lanes_ * 4) == 0,
         "streaming store to rows that are not vector aligned: " + std::to_string(m.dstPitch) + " bytes apart");
@@ -229,13 +235,20 @@ class MoveRules {
   void converting(const OneOf<Copy, Transpose> auto& m, std::int64_t cuttable) {
     matrices(m.rows, m.cols, targetOf(m));
     padding(m.padCols, m.rows, m.cols);
-    const bool words = m.from == Element::kHalf || m.from == Element::kPair;
-    rules_.require(m.to != Element::kPair && (m.to != Element::kHalf || m.from == Element::kHalf) &&
+    const bool quads = m.from == Element::kQuad, parts = quads || m.from == Element::kPair,
+               words = parts || m.from == Element::kHalf;
+    rules_.require(m.to != Element::kPair && m.to != Element::kQuad &&
+                       (m.to != Element::kHalf || m.from == Element::kHalf) &&
                        (!words || m.to == Element::kHalf || m.to == Element::kF32),
                    std::string("no conversion of ") + toString(m.from) + " to " + toString(m.to));
-    rules_.require(m.pairsCut >= 0 && m.pairsCut <= cuttable && (m.pairsCut == 0 || m.from == Element::kPair),
+    if constexpr (std::is_same_v<std::decay_t<decltype(m)>, Transpose>)
+      rules_.require(!quads, "quads are formed by copies alone");
+    rules_.require(!quads || (m.pairPitch != 0 && m.to == Element::kF32),
+                   "quads are four members with a pitch between them, and become words of f32");
+    if (quads) cuttable = m.rows > 0 ? 3 : 0;
+    rules_.require(m.pairsCut >= 0 && m.pairsCut <= cuttable && (m.pairsCut == 0 || parts),
                    std::to_string(m.pairsCut) + " pairs cut of " + std::to_string(cuttable));
-    rules_.require(m.pairPitch == 0 || m.from == Element::kPair,
+    rules_.require(m.pairPitch == 0 || parts,
                    "a pair pitch of " + std::to_string(m.pairPitch) + ", but elements are " + toString(m.from));
     rules_.require(!m.list || m.prefetchAhead == 0, "a move with a list does not know its next repetition");
   }

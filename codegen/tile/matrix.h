@@ -17,7 +17,7 @@ struct MatrixLines {
   std::int64_t lineBytes() const { return columns * element; }
 };
 
-/// The matrix that an instruction reads through A. Pairs are read at their first members; see secondMembers().
+/// The matrix that an instruction reads through A. Pairs and quads are read at their first members; see furtherMembers().
 MatrixLines sourceOf(const OneOf<Copy, Transpose> auto& m) {
   return {m.rows, m.cols, m.srcPitch, elementBytes(m.from)};
 }
@@ -26,7 +26,7 @@ inline MatrixLines sourceOf(const Accumulate& m) { return {m.rows, m.cols, m.src
 inline MatrixLines sourceOf(const LaneReduce& m) { return {m.rows, m.lanes, m.srcPitch, 4}; }
 inline MatrixLines sourceOf(const Map& m) { return {m.zeros ? 0 : m.rows, m.cols, m.srcPitch, elementBytes(m.from)}; }
 
-/// The one that it writes through C, with its padding. A pair becomes one 32-bit word.
+/// The one that it writes through C, with its padding. A pair or quad becomes one 32-bit word.
 inline MatrixLines targetOf(const Copy& m) { return {m.rows, m.cols + m.padCols, m.dstPitch, elementBytes(m.to)}; }
 inline MatrixLines targetOf(const Map& m) {
   if (m.combine != Combine::kNone) return {m.cols > 0 ? m.rows : 0, m.lanes, m.dstPitch, 4};
@@ -37,12 +37,17 @@ inline MatrixLines targetOf(const Fill& m) { return {m.rows, m.cols, m.dstPitch,
 inline MatrixLines targetOf(const Accumulate& m) { return {m.rows, m.cols, m.dstPitch, 4}; }
 inline MatrixLines targetOf(const LaneReduce& m) { return {1, m.rows, 0, 4}; }
 
-/// The members of pairs that are read `pairPitch` behind those of the source.
-inline MatrixLines secondMembers(const Copy& m) {
-  return m.pairPitch == 0 ? MatrixLines{} : MatrixLines{m.rows - m.pairsCut, m.cols, m.srcPitch, elementBytes(m.from)};
+/// How many members of a word are read beside the first one.
+int furtherMembers(const OneOf<Copy, Transpose> auto& m) {
+  return m.pairPitch == 0 ? 0 : m.from == Element::kQuad ? 3 : 1;
 }
-inline MatrixLines secondMembers(const Transpose& m) {
-  return m.pairPitch == 0 ? MatrixLines{} : MatrixLines{m.rows, m.cols - m.pairsCut, m.srcPitch, elementBytes(m.from)};
+/// Those that are read `member` pitches of pairs behind the source's.
+inline MatrixLines membersBehind(const Copy& m, int member) {
+  const std::int64_t cut = m.from != Element::kQuad ? m.pairsCut : member + m.pairsCut >= 4 ? 1 : 0;
+  return {m.rows - cut, m.cols, m.srcPitch, elementBytes(m.from)};
+}
+inline MatrixLines membersBehind(const Transpose& m, int /*member*/) {
+  return {m.rows, m.cols - m.pairsCut, m.srcPitch, elementBytes(m.from)};
 }
 
 /// The steps of the list that it takes, if it takes one.

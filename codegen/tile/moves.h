@@ -31,8 +31,9 @@ struct Copy {
   std::int64_t srcPitch = 0, dstPitch = 0;
   std::int64_t padCols = 0;  ///< this many zero elements written behind each row of the destination
   Element from = Element::kF32, to = Element::kF32;
-  std::int64_t pairPitch = 0;  ///< from = kPair: bytes from first member to second; 0: that is missing (zero)
-  std::int64_t pairsCut = 0;   ///< the last so many rows have no second member
+  std::int64_t pairPitch =
+      0;  ///< from = kPair or kQuad: bytes from a word's first member to the next; 0, of pairs: that is missing (zero)
+  std::int64_t pairsCut = 0;  ///< kPair: the last so many rows have no second member; kQuad: the last row lacks so many
   bool streamingStore = false;
   int prefetchAhead = 0;  ///< ask for the source of the repetition this far ahead (0: the hardware foresees it)
   std::optional<ListSteps> list{};

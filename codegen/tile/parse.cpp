@@ -41,7 +41,7 @@ class TileParser {
     names_.buffers.add(b.name);
     b.kept = in_.take("kept");
     b.use = use();
-    for (const Element element : {Element::kF16, Element::kBf16}) {
+    for (const Element element : {Element::kF16, Element::kBf16, Element::kI8, Element::kI32}) {
       if (in_.take(toString(element))) b.element = element;
     }
     b.bytes = in_.integerOf<std::int64_t>("its size in bytes");

@@ -43,6 +43,7 @@ void readValue(TextReader& in, std::optional<ListSteps>& value) {
   value->c = in.signedInteger(kLeast, kMost, "the bytes from one destination to the next, with their sign");
 }
 void readValue(TextReader& in, Element& value) { readWordOf(in, value, kElements); }
+void readValue(TextReader& in, Products& value) { value = in.take("i8") ? Products::kQuads : Products::kPairs; }
 void readValue(TextReader& in, Combine& value) { readWordOf(in, value, kCombines); }
 ExpressionValue readExpressionValue(TextReader& in) {
   if (in.take("v")) return ExpressionValue::element();

@@ -41,6 +41,10 @@ std::string valueText(const Expression& f) {
   }
   return text;
 }
+// Pairs of bf16, unless it is said which ones.
+std::string valueText(Products products) {
+  return products == Products::kQuads ? " i8" : products == Products::kF32 ? " none" : "";
+}
 template <class T>
 std::string valueText(const T& value) {
   if constexpr (std::is_enum_v<T>)

@@ -56,10 +56,12 @@ class Structure {
     }
     require(b.use == Buffer::Use::kInput || !b.kept, "buffer " + b.name + " is kept but not an input");
     require(b.bytes >= 0, "buffer " + b.name + " has " + std::to_string(b.bytes) + " bytes");
-    const bool known = b.element == Element::kF32 || b.element == Element::kF16 || b.element == Element::kBf16;
-    require(known && (b.isCallers() ? b.bytes % elementBytes(b.element) == 0 : b.element == Element::kF32),
-            "buffer " + b.name + " has " + std::to_string(b.bytes) + " bytes of " + toString(b.element) +
-                "; inputs and outputs have whole elements of f32, f16 or bf16, workspace and constants say f32");
+    const bool known =
+        b.element == Element::kF32 || b.element == Element::kF16 || b.element == Element::kBf16 || isInteger(b.element);
+    require(
+        known && (b.isCallers() ? b.bytes % elementBytes(b.element) == 0 : b.element == Element::kF32),
+        "buffer " + b.name + " has " + std::to_string(b.bytes) + " bytes of " + toString(b.element) +
+            "; inputs and outputs have whole elements of f32, f16, bf16, i8 or i32, workspace and constants say f32");
     const auto valueBytes = static_cast<std::int64_t>(b.values.size() * sizeof(float));
     if (b.use == Buffer::Use::kConstant)
       require(valueBytes == b.bytes, "buffer " + b.name + " has " + std::to_string(b.bytes) + " bytes, its values " +
@@ -293,8 +295,10 @@ class Structure {
   static bool readsA(const Map& m) { return !m.zeros; }
 
   void calls(const Call& c, const Variant& v, const Contract& contract, const std::string& which) {
-    require(!v.accumulate || contract.result == Element::kF32,
-            which + "sums continue in " + toString(contract.result) + " memory; only f32 keeps them");
+    const bool quads = contract.products == Products::kQuads;
+    require(!v.accumulate || (quads ? contract.keepsInts() : contract.result == Element::kF32),
+            which + "sums continue in " + toString(contract.result) + " memory; only " + (quads ? "i32" : "f32") +
+                " keeps them");
     stream(c, c.a, "a", true, false);
     stream(c, c.b, "b", true, false);
     stream(c, c.c, "c", true, true);

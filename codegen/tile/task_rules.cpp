@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "codegen/tile/matrix.h"
 #include "codegen/tile/rules.h"
 #include "codegen/tile/touch.h"
 #include "codegen/tile/walk.h"
@@ -14,8 +15,16 @@
 namespace cubejit {
 namespace {
 
-// Bytes that are owned together: the smallest element.
-constexpr std::int64_t kGrain = 2;
+// Bytes that are owned together: the smallest element that a kernel writes, of two bytes where nothing is smaller.
+std::int64_t grainOf(const TileProgram& program) {
+  const auto written = overloaded{[](const Contract& k) { return elementBytes(k.result); },
+                                  [](const TileProduct&) { return std::int64_t{4}; },
+                                  [](const MatrixKernel auto& k) { return targetOf(k).element; }};
+  return std::any_of(program.kernels.begin(), program.kernels.end(),
+                     [&](const Kernel& k) { return std::visit(written, k) == 1; })
+             ? 1
+             : 2;
+}
 
 // A phase beyond these is not judged: about a second of checking, and as much memory as the buffers it writes.
 constexpr std::int64_t kMostCheckedCalls = 200'000, kMostWords = 100'000'000, kMostBytes = std::int64_t{1} << 28;
@@ -23,7 +32,7 @@ constexpr std::uint32_t kNobody = ~std::uint32_t{0};
 
 class Tasks {
  public:
-  Tasks(const TileProgram& program, const Phase& phase) : p_(program), phase_(phase) {}
+  Tasks(const TileProgram& program, const Phase& phase) : p_(program), phase_(phase), grain_(grainOf(program)) {}
 
   void run(std::vector<std::string>& rules) {
     if (taskCount(phase_) <= 1) return;
@@ -62,7 +71,7 @@ class Tasks {
   void collide(const CallSite& site, const char* does, std::uint32_t owner, std::int64_t word) {
     if (!said_.insert({site.call, does}).second) return;
     broken_.push_back("phase " + phase_.name + ": task " + std::to_string(site.task) + " (call " + site.call->name +
-                      ") " + does + " byte " + std::to_string(word * kGrain) + " of " + at_ + ", which task " +
+                      ") " + does + " byte " + std::to_string(word * grain_) + " of " + at_ + ", which task " +
                       std::to_string(owner) + " writes");
   }
 
@@ -82,7 +91,7 @@ class Tasks {
       if (buffer.bytes > kMostBytes) return false;
       owners =
           owners_
-              .emplace(index, std::vector<std::uint32_t>(static_cast<std::size_t>(buffer.bytes / kGrain + 1), kNobody))
+              .emplace(index, std::vector<std::uint32_t>(static_cast<std::size_t>(buffer.bytes / grain_ + 1), kNobody))
               .first;
     }
     at_ = buffer.name;
@@ -91,7 +100,7 @@ class Tasks {
     return visitTouched(p_.kernels[static_cast<std::size_t>(v.kernel)], list, operand, [&](ByteRange r) {
       for (std::int64_t rep = 0; rep < site.repeat; ++rep) {
         const std::int64_t from = site.at[s] + rep * site.repeatStep[s];
-        for (std::int64_t word = (from + r.begin) / kGrain; word < (from + r.end + kGrain - 1) / kGrain; ++word) {
+        for (std::int64_t word = (from + r.begin) / grain_; word < (from + r.end + grain_ - 1) / grain_; ++word) {
           if (++words_ > kMostWords) return false;
           use(owners->second[static_cast<std::size_t>(word)], word);
         }
@@ -102,6 +111,7 @@ class Tasks {
 
   const TileProgram& p_;
   const Phase& phase_;
+  const std::int64_t grain_;
   std::map<int, std::vector<std::uint32_t>> owners_;  // per written buffer, the first task that wrote each word
   std::set<std::pair<const Call*, std::string>> said_;
   std::string at_;

@@ -103,13 +103,16 @@ MatrixLines readThroughD(const Map& m) {
 }
 MatrixLines readThroughD(const OneOf<Copy, Transpose, Fill, Accumulate, LaneReduce> auto&) { return {}; }
 
-// Beside the source, where elements have two places.
-struct Beside {
-  std::int64_t at = 0;
-  MatrixLines lines;
-};
-Beside besideSource(const OneOf<Copy, Transpose> auto& m) { return {m.pairPitch, secondMembers(m)}; }
-Beside besideSource(const OneOf<Fill, Accumulate, LaneReduce, Map> auto&) { return {}; }
+// Calls visit(lines, offset) for what is read through A: the source, and beside it, where elements have several places. It says whether to go on.
+bool visitSources(const MatrixKernel auto& m, const std::function<bool(const MatrixLines&, std::int64_t)>& visit) {
+  if (!visit(sourceOf(m), 0)) return false;
+  if constexpr (OneOf<std::decay_t<decltype(m)>, Copy, Transpose>) {
+    for (int member = 1; member <= furtherMembers(m); ++member) {
+      if (!visit(membersBehind(m, member), member * m.pairPitch)) return false;
+    }
+  }
+  return true;
+}
 
 bool visitLines(const MatrixLines& m, std::int64_t from, const std::function<bool(ByteRange)>& visit) {
   for (std::int64_t line = 0; line < m.lines && m.columns > 0; ++line) {
@@ -140,10 +143,9 @@ bool visitKernel(const TileProduct& p, const SegmentList* list, CallOperand oper
 bool visitMatrix(const MatrixKernel auto& m, CallOperand operand, std::int64_t from,
                  const std::function<bool(ByteRange)>& visit) {
   switch (operand) {
-    case CallOperand::kA: {
-      const auto [at, lines] = besideSource(m);
-      return visitLines(sourceOf(m), from, visit) && visitLines(lines, from + at, visit);
-    }
+    case CallOperand::kA:
+      return visitSources(
+          m, [&](const MatrixLines& lines, std::int64_t at) { return visitLines(lines, from + at, visit); });
     case CallOperand::kB: return true;
     case CallOperand::kC: return visitLines(targetOf(m), from, visit);
     case CallOperand::kD: return visitLines(readThroughD(m), from, visit);
@@ -218,9 +220,11 @@ std::array<ByteRange, 4> extentsOf(const TileProduct& p, const SegmentList* list
 }
 
 std::array<ByteRange, 4> extentsOf(const MatrixKernel auto& m, const SegmentList* list) {
-  const auto [at, lines] = besideSource(m);
-  std::array<ByteRange, 4> matrix{hullOf(sourceOf(m)), {}, hullOf(targetOf(m)), hullOf(readThroughD(m))};
-  if (!lines.empty()) include(matrix[0], shifted(hullOf(lines), at));
+  std::array<ByteRange, 4> matrix{ByteRange{}, {}, hullOf(targetOf(m)), hullOf(readThroughD(m))};
+  visitSources(m, [&](const MatrixLines& lines, std::int64_t at) {
+    if (!lines.empty()) include(matrix[0], shifted(hullOf(lines), at));
+    return true;
+  });
   const std::optional<ListSteps> steps = listSteps(m);
   if (!steps) return matrix;
   std::array<ByteRange, 4> whole;

@@ -60,7 +60,7 @@ class VectorAssembler {
           .mem = mem(base, disp),
           .imm = code({0, static_cast<std::int16_t>(program_.isa.lanes())})});
   }
-  /// kLoadHalf or kLoadF16; kStoreHalf or kStoreF16.
+  /// kLoadHalf, kLoadF16 or kLoadI8; the stores of the same.
   void loadNarrow(VOp op, int dst, int base, std::int64_t disp, LaneRange lanes = {}) {
     const int mask = maskOf(lanes);
     push({.op = op, .dst = i8(dst), .mask = i8(mask), .mem = mem(base, disp)});
@@ -112,6 +112,10 @@ class VectorAssembler {
   void dotBroadcast(int acc, int x, int base, std::int64_t disp, LaneRange lanes = {}) {
     const int mask = maskOf(lanes);
     push({.op = VOp::kDotBroadcast, .dst = i8(acc), .src1 = i8(x), .mask = i8(mask), .mem = mem(base, disp)});
+  }
+  void dotBytes(int acc, int x, int y) { push({.op = VOp::kDotI8, .dst = i8(acc), .src1 = i8(x), .src2 = i8(y)}); }
+  void dotBytesLoad(int acc, int x, int base, std::int64_t disp) {
+    push({.op = VOp::kDotI8Load, .dst = i8(acc), .src1 = i8(x), .mem = mem(base, disp)});
   }
   void addF(int dst, int x, int y) { push({.op = VOp::kAddF, .dst = i8(dst), .src1 = i8(x), .src2 = i8(y)}); }
   /// dst = combined(how, x, y).

@@ -11,6 +11,7 @@
 #include "codegen/units/element_code.h"
 #include "codegen/units/expression_code.h"
 #include "codegen/units/pair_code.h"
+#include "codegen/units/quad_sums.h"
 #include "codegen/units/segment_loop.h"
 #include "cubejit/microkernel_registers.h"
 
@@ -30,21 +31,21 @@ class Lowering {
         vectorsA_(asm_, contract.vectorsA, Element::kF32),
         vectorsB_(asm_, contract.vectorsB, Element::kF32, contract.pairPitchB),
         firstMembersB_(asm_, contract.vectorsB, Element::kF32),
-        results_(asm_, Element::kF32, contract.result),
+        results_(asm_, contract.keepsInts() ? Element::kI32 : Element::kF32, contract.result),
         readsD_(contract.epilogue.readsD()),
         readsE_(contract.epilogue.readsE()),
         epilogue_(asm_, contract.epilogue),
         e_(asm_, contract.result, Element::kF32),
-        pairCode_(asm_, contract.lanes, contract.pairPitchB) {}
+        pairCode_(asm_, contract.lanes, contract.pairPitchB),
+        quadSums_(contract) {}
 
   Result<VectorProgram> run() {
     describe();
     if (!fitsRegisters(needs_, isa_)) return tooMany();
     assignRegisters();
     if (epilogue_.temporaries() > freeAtEnd().size()) return tooMany();
-    if (c_.dotProducts && !isa_.bf16Dot)
-      return Error{ErrorCode::kUnsupported, Stage::kVector,
-                   c_.label.text + ": " + toString(isa_.level) + " has no dot product of bf16"};
+    if (c_.products == Products::kPairs && !isa_.bf16Dot) return missing("bf16");
+    if (quads() && !isa_.byteDot()) return missing("bytes");
     prologue();
     asm_.loop(kRepeat);
     loadAccumulators();
@@ -72,6 +73,8 @@ class Lowering {
     const auto masked = [](const LaneRange& r) { return !r.all(); };
     sums_ = static_cast<int>(c_.accumulators.size());
     accs_ = sums_ * c_.sets;
+    firstBias_ = accs_;
+    if (quads()) accs_ += quadSums_.count() + 1;  // what is subtracted, and the word of 128s
     needs_.accumulators = accs_;
     needs_.pairsB = vectorsB_.loadNeedsTemporary();
     needs_.rounds = results_.storeNeedsScratch();
@@ -86,7 +89,7 @@ class Lowering {
           needs_.masks = needs_.masks || masked(a.lanes) || masked(a.useLanes);
           needs_.permutesA = needs_.permutesA || a.kind == AKind::kPermute || a.kind == AKind::kPermute2;
           needs_.permutesTwo = needs_.permutesTwo || a.kind == AKind::kPermute2;
-          needs_.vectorsA = needs_.vectorsA ||
+          needs_.vectorsA = needs_.vectorsA || quads() ||
                             !(a.kind == AKind::kBroadcast || (a.kind == AKind::kVector && a.uses.size() == 1 &&
                                                               a.lanes.all() && a.useLanes.all() && vectorsA_.plain()));
         }
@@ -135,6 +138,12 @@ class Lowering {
 
   int registers() const { return static_cast<int>(registersThere(needs_, isa_)); }
 
+  bool quads() const { return c_.products == Products::kQuads; }
+  int signs() const { return accs_ - 1; }
+  Error missing(const char* what) const {
+    return Error{ErrorCode::kUnsupported, Stage::kVector,
+                 c_.label.text + ": " + toString(isa_.level) + " has no dot product of " + what};
+  }
   Error tooMany() const {
     return Error{ErrorCode::kLimitExceeded, Stage::kVector,
                  c_.label.text + " needs " + std::to_string(registersNeeded(needs_)) +
@@ -169,7 +178,12 @@ class Lowering {
 
   void loadAccumulators() {
     asm_.comment(c_.addsToC ? "accumulators" : "accumulators: zero, or what is in C");
-    for (int i = 0; i < accs_; ++i) asm_.zero(i);
+    for (int i = 0; i < accs_; ++i) {
+      if (quads() && i == signs())
+        asm_.constant(i, asm_.addUniform(QuadSums::kSigns));
+      else
+        asm_.zero(i);
+    }
     if (c_.prefetchResults) {
       for (const Accumulator& acc : c_.accumulators) asm_.prefetchForWrite(kC, acc.cOffset);
     }
@@ -190,7 +204,8 @@ class Lowering {
       const std::vector<int> free = freeAtEnd();
       scratch = NarrowScratch{free[0], free[1], free[2]};
     }
-    for (int i = sums_; i < accs_; ++i) asm_.addF(i % sums_, i % sums_, i);
+    for (int i = sums_; i < firstBias_; ++i) asm_.binary(quads() ? VOp::kAddInt : VOp::kAddF, i % sums_, i % sums_, i);
+    if (quads()) subtractBias();
     if (c_.addsToC) addWhatIsInC();
     if (readsE_) {
       asm_.arg(kE, ArgSlot::kResidual);
@@ -209,6 +224,14 @@ class Lowering {
     }
   }
 
+  // Bytes of A are multiplied as what they are and 128 more.
+  void subtractBias() {
+    for (int i = 0; i < sums_; ++i) {
+      if (quadSums_.of(i) >= 0) asm_.binary(VOp::kSubInt, i, i, firstBias_ + quadSums_.of(i));
+      if (!c_.keepsInts()) asm_.narrow(VOp::kToFloat, i, i);
+    }
+  }
+
   void addWhatIsInC() {
     const std::vector<int> free = freeAtEnd();
     asm_.arg(kFlag, ArgSlot::kAccumulate);
@@ -224,6 +247,7 @@ class Lowering {
 
   void section(std::size_t index) {
     const Section& section = c_.sections[index];
+    section_ = index;
     asm_.comment("section " + std::to_string(index) + ": " + std::to_string(section.steps.size()) +
                  " steps an iteration");
     asm_.loadScalar(kSegments, kCounts, static_cast<std::int64_t>(index) * 8);
@@ -231,6 +255,7 @@ class Lowering {
       copied_ = 0;
       for (std::size_t k = 0; k < section.steps.size(); ++k) {
         set_ = static_cast<int>(k % static_cast<std::size_t>(c_.sets)) * sums_;
+        step_ = k;
         emitStep(section.steps[k]);
       }
       if (c_.copiesB) asm_.addImm(kCopy, kCopy, copied_);
@@ -257,19 +282,23 @@ class Lowering {
   int bRegister(int b) const { return b < bRegisters_ ? accs_ + b : -1; }
 
   void multiply(int acc, int x, int y, LaneRange lanes) {
-    if (c_.dotProducts)
+    if (quads())
+      asm_.dotBytes(set_ + acc, x, y);
+    else if (c_.products == Products::kPairs)
       asm_.dot(set_ + acc, x, y, lanes);
     else
       asm_.fma(set_ + acc, x, y, lanes);
   }
   void multiplyLoad(int acc, int x, int base, std::int64_t disp) {
-    if (c_.dotProducts)
+    if (quads())
+      asm_.dotBytesLoad(set_ + acc, x, base, disp);
+    else if (c_.products == Products::kPairs)
       asm_.dotLoad(set_ + acc, x, base, disp);
     else
       asm_.fmaLoad(set_ + acc, x, base, disp);
   }
   void multiplyBroadcast(int acc, int x, int base, std::int64_t disp, LaneRange lanes) {
-    if (c_.dotProducts)
+    if (c_.products == Products::kPairs)
       asm_.dotBroadcast(set_ + acc, x, base, disp, lanes);
     else
       asm_.fmaBroadcast(set_ + acc, x, base, disp, lanes);
@@ -314,11 +343,29 @@ class Lowering {
     }
     loadKept(step.b);
     copyVectors(step);
+    if (quads()) addBias(step);
     for (std::size_t i = 0; i < step.a.size(); ++i) {
       const AOperand& a = step.a[i];
       if (step.prefetchAhead != 0) asm_.prefetch(kAt, a.offset + step.prefetchAhead);
       if (i == 0 || !sameScalar(step.a[i - 1], a)) broadcast_ = -1;
       emitOperand(step, a, i + 1 < step.a.size() && sameScalar(a, step.a[i + 1]));
+    }
+  }
+
+  // The products of 128 and this step's vectors.
+  void addBias(const Step& step) {
+    for (std::size_t b = 0; b < step.b.size(); ++b) {
+      for (const int sum : quadSums_.at({section_, step_, static_cast<int>(b)})) {
+        if (const int r = bRegister(static_cast<int>(b)); r >= 0) {
+          asm_.dotBytes(firstBias_ + sum, signs(), r);
+        } else if (step.b[b].lanes.all()) {
+          asm_.dotBytesLoad(firstBias_ + sum, signs(), kBt, step.b[b].offset);
+        } else {
+          const int loaded = nextTemporary();
+          loadB(loaded, step.b[b]);
+          asm_.dotBytes(firstBias_ + sum, signs(), loaded);
+        }
+      }
     }
   }
 
@@ -371,7 +418,8 @@ class Lowering {
       for (const Use& use : a.uses) multiply(use.acc, broadcast_, bRegister(use.b), a.useLanes);
       return;
     }
-    if (a.kind == AKind::kBroadcast && bInRegisters && ((a.uses.size() == 1 && !again) || temporaries_.empty())) {
+    if (a.kind == AKind::kBroadcast && !quads() && bInRegisters &&
+        ((a.uses.size() == 1 && !again) || temporaries_.empty())) {
       for (const Use& use : a.uses) multiplyBroadcast(use.acc, bRegister(use.b), kAt, a.offset, a.useLanes);
       return;
     }
@@ -384,6 +432,7 @@ class Lowering {
     switch (a.kind) {
       case AKind::kBroadcast:
         asm_.broadcast(value, kAt, a.offset);
+        if (quads()) asm_.binary(VOp::kXor, value, value, signs());
         broadcast_ = value;
         break;
       case AKind::kVector: vectorsA_.load(value, -1, kAt, a.offset, a.lanes); break;
@@ -429,8 +478,11 @@ class Lowering {
   ExpressionCode epilogue_;
   ElementCode e_;
   PairCode pairCode_;
-  int sums_ = 0, accs_ = 0;  ///< results, and registers that their sets take
-  int set_ = 0;              ///< first register of the set of the step that is emitted
+  const QuadSums quadSums_;
+  int sums_ = 0, accs_ = 0;  ///< results, and registers that are kept all along: their sets, and what quads take
+  int firstBias_ = 0;        ///< of quads: behind the sets
+  std::size_t section_ = 0, step_ = 0;  ///< that is emitted
+  int set_ = 0;                         ///< first register of the set of the step that is emitted
   int bRegisters_ = 0, firstFree_ = 0, firstTable_ = -1;
   MicrokernelRegisters needs_;
   bool needsTemporary_ = false;

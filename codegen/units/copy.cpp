@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how copies become vector ops: 16-bit words that stay as they are two at a time, short rows of them several at a time, pairs without a
-// second member behind those that have one.
+// Decides how copies become vector ops: elements of 8 and 16 bits that stay as they are by words, short rows of 16 bits several at a time, pairs
+// without a second member and quads without all four behind those that have them.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -13,13 +13,16 @@
 namespace cubejit {
 namespace {
 
+constexpr std::int64_t kWordBytes = 4;
+
 Copy simplest(Copy m) {
   if (m.pairsCut > 0) return m;  // rows are not alike
   if (rowsOf(m).dense()) m.cols *= std::exchange(m.rows, 1);
-  if (m.from == m.to && elementBytes(m.from) == 2 && m.cols % 2 == 0 && m.padCols % 2 == 0) {
+  const std::int64_t inWord = kWordBytes / elementBytes(m.from);
+  if (m.from == m.to && inWord > 1 && m.cols % inWord == 0 && m.padCols % inWord == 0) {
     m.from = m.to = Element::kF32;
-    m.cols /= 2;
-    m.padCols /= 2;
+    m.cols /= inWord;
+    m.padCols /= inWord;
   }
   return m;
 }
@@ -122,13 +125,13 @@ Result<VectorProgram> unitCode(const Copy& copy, const HostIsa& isa) {
           return rows.all(all.some(m.rows - shortRows.rows()));
         }
         if (m.pairsCut == 0 || m.pairPitch == 0) return rows.all(all);
-        const std::int64_t whole = m.rows - m.pairsCut;
+        const std::int64_t cut = m.from == Element::kQuad ? 1 : m.pairsCut, whole = m.rows - cut;
         if (whole > 0) rows.all(all.some(whole));
         code.pointToMatrix();
         code.a.addImm(MatrixCode::kRowSrc, MatrixCode::kRowSrc, whole * m.srcPitch);
         code.a.addImm(MatrixCode::kRowDst, MatrixCode::kRowDst, whole * m.dstPitch);
-        elements.dropSecond();
-        rows.all(all.some(m.pairsCut));
+        elements.dropMembers(m.pairsCut);
+        rows.all(all.some(cut));
       });
 }
 

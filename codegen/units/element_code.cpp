@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the integer arithmetic of rounding where the ISA has no conversion of its own, or one with other results.
+// Decides the integer arithmetic of rounding where the ISA has no conversion of its own, or one with other results, and how words are formed of
+// members in several places.
 #include "codegen/units/element_code.h"
+
+#include <bit>
 
 namespace cubejit {
 
@@ -21,12 +24,21 @@ void ElementCode::load(int reg, int temporary, int base, std::int64_t disp, Lane
       a_.shift(VOp::kShiftLeft, temporary, temporary, 16);
       a_.binary(VOp::kOr, reg, reg, temporary);
       return;
+    case Element::kQuad: loadQuads(reg, temporary, base, disp, lanes); return;
+    case Element::kI8:
+      a_.loadNarrow(VOp::kLoadI8, reg, base, disp, lanes);
+      if (!keepsBytes()) a_.narrow(VOp::kToFloat, reg, reg);
+      return;
+    case Element::kI32:
+      a_.load(reg, base, disp, lanes);
+      a_.narrow(VOp::kToFloat, reg, reg);
+      return;
     default: a_.load(reg, base, disp, lanes); return;
   }
 }
 
 void ElementCode::store(int reg, NarrowScratch scratch, int base, std::int64_t disp, LaneRange lanes) {
-  if (storeNeedsScratch()) round(reg, scratch);
+  if (storeNeedsScratch() && to_ != Element::kI8) round(reg, scratch);
   switch (to_) {
     case Element::kF16: a_.storeNarrow(VOp::kStoreF16, reg, base, disp, lanes); return;
     case Element::kBf16Flushed:
@@ -38,8 +50,32 @@ void ElementCode::store(int reg, NarrowScratch scratch, int base, std::int64_t d
       a_.storeNarrow(VOp::kStoreHalf, reg, base, disp, lanes);
       return;
     case Element::kHalf: a_.storeNarrow(VOp::kStoreHalf, reg, base, disp, lanes); return;
+    case Element::kI8:
+      if (!keepsBytes()) {  // the limit that a conversion, whose results beyond it are the least number, would not see
+        a_.binary(VOp::kMinF, reg, word(std::bit_cast<std::uint32_t>(127.0F), scratch.constant), reg);
+        a_.narrow(VOp::kToInt, reg, reg);
+      }
+      a_.storeNarrow(VOp::kStoreI8, reg, base, disp, lanes);
+      return;
+    case Element::kI32:
+      a_.narrow(VOp::kToInt, reg, reg);
+      a_.store(reg, base, disp, lanes);
+      return;
     default: a_.store(reg, base, disp, lanes); return;
   }
+}
+
+// Each member enters at the top and moves down as the next ones follow.
+void ElementCode::loadQuads(int reg, int temporary, int base, std::int64_t disp, LaneRange lanes) {
+  for (std::int64_t member = 0; member < 4 - missing_; ++member) {
+    const int to = member == 0 ? reg : temporary;
+    a_.loadNarrow(VOp::kLoadI8, to, base, disp + member * pairPitch_, lanes);
+    a_.shift(VOp::kShiftLeft, to, to, 24);
+    if (member == 0) continue;
+    a_.shift(VOp::kShiftRight, reg, reg, 8);
+    a_.binary(VOp::kOr, reg, reg, temporary);
+  }
+  if (missing_ > 0) a_.shift(VOp::kShiftRight, reg, reg, 8 * missing_);
 }
 
 int ElementCode::word(std::uint32_t value, int reg) {

@@ -22,11 +22,17 @@ class ElementCode {
   std::int64_t targetBytes() const { return elementBytes(to_); }
   bool plain() const { return from_ == Element::kF32 && to_ == Element::kF32; }
   /// Whether a load needs its temporary, a store its scratch registers.
-  bool loadNeedsTemporary() const { return from_ == Element::kPair && pairPitch_ != 0; }
-  bool storeNeedsScratch() const { return to_ == Element::kBf16 || to_ == Element::kHf32 || to_ == Element::kHf32Low; }
+  bool loadNeedsTemporary() const { return from_ == Element::kQuad || (from_ == Element::kPair && pairPitch_ != 0); }
+  bool storeNeedsScratch() const {
+    return to_ == Element::kBf16 || to_ == Element::kHf32 || to_ == Element::kHf32Low ||
+           (to_ == Element::kI8 && !keepsBytes());
+  }
 
-  /// From here on pairs have no second member.
-  void dropSecond() { pairPitch_ = 0; }
+  /// From here on words lack so many of their last members: pairs the second one.
+  void dropMembers(std::int64_t count) {
+    if (from_ == Element::kPair) pairPitch_ = 0;
+    missing_ = count;
+  }
 
   void load(int reg, int temporary, int base, std::int64_t disp, LaneRange lanes = {});
   /// Overwrites `reg`.
@@ -34,13 +40,18 @@ class ElementCode {
 
  private:
   // Equal types keep every bit.
-  static Element bits(Element e) { return elementBytes(e) == 2 ? Element::kHalf : Element::kF32; }
+  static Element bits(Element e) {
+    const std::int64_t bytes = elementBytes(e);
+    return bytes == 1 ? Element::kI8 : bytes == 2 ? Element::kHalf : Element::kF32;
+  }
+  bool keepsBytes() const { return from_ == Element::kI8 && to_ == Element::kI8; }
+  void loadQuads(int reg, int temporary, int base, std::int64_t disp, LaneRange lanes);
   void round(int reg, NarrowScratch scratch);
   int word(std::uint32_t value, int reg);
 
   VectorAssembler& a_;
   const Element from_, to_;
-  std::int64_t pairPitch_;
+  std::int64_t pairPitch_, missing_ = 0;
 };
 
 }  // namespace cubejit

@@ -86,7 +86,9 @@ class MatrixCode {
 
   /// Stores a vector of zeros, in elements of `bytes`.
   void storeZeros(int zero, std::int64_t bytes, At at, LaneRange lanes) {
-    if (bytes == 2)
+    if (bytes == 1)
+      a.storeNarrow(VOp::kStoreI8, zero, at.base, at.disp, lanes);
+    else if (bytes == 2)
       a.storeNarrow(VOp::kStoreHalf, zero, at.base, at.disp, lanes);
     else
       a.store(zero, at.base, at.disp, lanes);

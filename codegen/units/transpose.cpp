@@ -82,7 +82,7 @@ class TransposeCode {
     code_.a.addImm(kRowSrc, kRowSrc, whole * in());
     code_.a.addImm(kRowDst, kRowDst, whole * m_.dstPitch);
     m_.cols = m_.pairsCut;
-    elements_.dropSecond();
+    elements_.dropMembers(1);
     all();
   }
 

@@ -148,6 +148,12 @@ class Cpu {
       case VOp::kStoreF16: stored([&](std::size_t l) { writeHalf(i.mem, l, floatToF16(real(x[l]))); }); break;
       case VOp::kStoreLow: stored([&](std::size_t l) { writeHalf(i.mem, l, lowWord(x, l)); }); break;
 
+      case VOp::kLoadI8: loaded([&](std::size_t l) { return static_cast<Word>(readAt<std::int8_t>(i.mem, l)); }); break;
+      case VOp::kStoreI8:
+        stored(
+            [&](std::size_t l) { address(i.mem)[l] = static_cast<char>(saturated(static_cast<std::int32_t>(x[l]))); });
+        break;
+
       case VOp::kFma: masked([&](std::size_t l) { return fma(x[l], y[l], old(l)); }); break;
       case VOp::kFmaLoad: each([&](std::size_t l) { return fma(x[l], readAt<Word>(i.mem, l), old(l)); }); break;
       case VOp::kFmaBroadcast: {
@@ -173,15 +179,22 @@ class Cpu {
         masked([&](std::size_t l) { return dot(x[l], pair, old(l)); });
         break;
       }
+      case VOp::kDotI8: each([&](std::size_t l) { return dotBytes(old(l), x[l], y[l]); }); break;
+      case VOp::kDotI8Load: each([&](std::size_t l) { return dotBytes(old(l), x[l], readAt<Word>(i.mem, l)); }); break;
 
       case VOp::kAnd: each([&](std::size_t l) { return x[l] & y[l]; }); break;
       case VOp::kOr: each([&](std::size_t l) { return x[l] | y[l]; }); break;
       case VOp::kXor: each([&](std::size_t l) { return x[l] ^ y[l]; }); break;
       case VOp::kAddInt: each([&](std::size_t l) { return x[l] + y[l]; }); break;
+      case VOp::kSubInt: each([&](std::size_t l) { return x[l] - y[l]; }); break;
       case VOp::kMinInt: each([&](std::size_t l) { return std::min(x[l], y[l]); }); break;
       case VOp::kMaxInt: each([&](std::size_t l) { return std::max(x[l], y[l]); }); break;
       case VOp::kShiftLeft: each([&](std::size_t l) { return x[l] << i.imm; }); break;
       case VOp::kShiftRight: each([&](std::size_t l) { return x[l] >> i.imm; }); break;
+      case VOp::kToInt: each([&](std::size_t l) { return static_cast<Word>(roundToInt(real(x[l]))); }); break;
+      case VOp::kToFloat:
+        each([&](std::size_t l) { return word(static_cast<float>(static_cast<std::int32_t>(x[l]))); });
+        break;
       case VOp::kNarrowBf16: v(i.dst) = narrowed(x, [](Word w) { return roundFlushed(w); }); break;
 
       case VOp::kPermute: each([&](std::size_t l) { return y[x[l] % lanes_]; }); break;
@@ -238,6 +251,25 @@ class Cpu {
       case VOp::kWidenHalf: each([&](std::size_t l) { return Word{lowWord(x, l)}; }); break;
       case VOp::kWidenF16: each([&](std::size_t l) { return word(f16ToFloat(lowWord(x, l))); }); break;
       case VOp::kNarrowF16: v(i.dst) = narrowed(x, [](Word w) { return floatToF16(real(w)); }); break;
+      case VOp::kLoadBytes: {
+        Vector bytes{};
+        for (std::size_t l = lo(i); l < hi(i); ++l) setByte(bytes, l, readAt<std::uint8_t>(i.mem, l));
+        v(i.dst) = bytes;
+        break;
+      }
+      case VOp::kStoreBytes:
+        for (std::size_t l = lo(i); l < hi(i); ++l) address(i.mem)[l] = static_cast<char>(byteAt(x, l));
+        break;
+      case VOp::kWidenI8:
+        each([&](std::size_t l) { return static_cast<Word>(static_cast<std::int8_t>(byteAt(x, l))); });
+        break;
+      case VOp::kNarrowI8: {
+        Vector bytes{};
+        for (std::size_t l = 0; l < lanes_; ++l)
+          setByte(bytes, l, static_cast<std::uint8_t>(saturated(static_cast<std::int32_t>(x[l]))));
+        v(i.dst) = bytes;
+        break;
+      }
       case VOp::kShuffleBytes:
         each([&](std::size_t l) {
           Word picked = 0;
@@ -266,6 +298,12 @@ class Cpu {
   // The lower half of a register as words.
   static Half lowWord(const Vector& x, std::size_t index) {
     return static_cast<Half>(x[index / 2] >> (16 * (index % 2)));
+  }
+  static std::uint8_t byteAt(const Vector& x, std::size_t index) {
+    return static_cast<std::uint8_t>(x[index / 4] >> (8 * (index % 4)));
+  }
+  static void setByte(Vector& x, std::size_t index, std::uint8_t byte) {
+    x[index / 4] |= Word{byte} << (8 * (index % 4));
   }
   Vector packed(const std::array<Half, 16>& words) const {
     Vector x{};

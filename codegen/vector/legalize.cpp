@@ -179,15 +179,12 @@ class Rewriter {
         break;
       }
       case VOp::kPermute2: permute2(i); break;
-      case VOp::kLoadHalf: loadWords(i, VOp::kWidenHalf); break;
-      case VOp::kLoadF16: loadWords(i, VOp::kWidenF16); break;
+      case VOp::kLoadHalf: loadLow(i, VOp::kLoadWords, VOp::kWidenHalf); break;
+      case VOp::kLoadF16: loadLow(i, VOp::kLoadWords, VOp::kWidenF16); break;
+      case VOp::kLoadI8: loadLow(i, VOp::kLoadBytes, VOp::kWidenI8); break;
       case VOp::kStoreHalf: storeHalf(i); break;
-      case VOp::kStoreF16: {
-        const std::int8_t packed = take();
-        push({.op = VOp::kNarrowF16, .dst = packed, .src1 = i.src1});
-        push({.op = VOp::kStoreWords, .src1 = packed, .mem = i.mem, .imm = rangeOf(i)});
-        break;
-      }
+      case VOp::kStoreF16: storeLow(i, VOp::kNarrowF16, VOp::kStoreWords); break;
+      case VOp::kStoreI8: storeLow(i, VOp::kNarrowI8, VOp::kStoreBytes); break;
       default: problem_ = "`" + print(i) + "` has no rewrite"; break;
     }
   }
@@ -217,9 +214,15 @@ class Rewriter {
     lanes(upper, 1, std::max(0, lo - kBlockLanes), hi - kBlockLanes);
   }
 
-  void loadWords(const VInstr& i, VOp widen) {
-    push({.op = VOp::kLoadWords, .dst = i.dst, .mem = i.mem, .imm = rangeOf(i)});
+  // Elements that fill the lower part of a register.
+  void loadLow(const VInstr& i, VOp load, VOp widen) {
+    push({.op = load, .dst = i.dst, .mem = i.mem, .imm = rangeOf(i)});
     push({.op = widen, .dst = i.dst, .src1 = i.dst});
+  }
+  void storeLow(const VInstr& i, VOp narrow, VOp store) {
+    const std::int8_t packed = take();
+    push({.op = narrow, .dst = packed, .src1 = i.src1});
+    push({.op = store, .src1 = packed, .mem = i.mem, .imm = rangeOf(i)});
   }
 
   // The lower halves of each block's lanes, side by side; then the blocks.
@@ -322,6 +325,10 @@ bool isLegal(const VInstr& i, const HostIsa& isa) {
     case VOp::kStoreWords:
     case VOp::kWidenHalf:
     case VOp::kWidenF16:
+    case VOp::kLoadBytes:
+    case VOp::kStoreBytes:
+    case VOp::kWidenI8:
+    case VOp::kNarrowI8:
     case VOp::kShuffleBytes: return isa.maskRegs == 0;
     case VOp::kNarrowF16: return isa.maskRegs == 0 || isa.bf16Dot;
     case VOp::kLoadWords: return isa.maskRegs == 0 || (isa.bf16Dot && i.imm == std::int64_t{isa.lanes()} << 8);
@@ -333,6 +340,10 @@ bool isLegal(const VInstr& i, const HostIsa& isa) {
     case VOp::kDot:
     case VOp::kDotLoad:
     case VOp::kDotBroadcast: return isa.bf16Dot;
+    case VOp::kDotI8:
+    case VOp::kDotI8Load: return isa.byteDot();
+    case VOp::kLoadI8:
+    case VOp::kStoreI8: return isa.maskedMemory;
     case VOp::kTileConfigure:
     case VOp::kTileRelease:
     case VOp::kTileZero:
@@ -357,7 +368,8 @@ int scratchRegisters(const VInstr& i, const HostIsa& isa) {
     case VOp::kFmaBroadcast: return i.mask > 0 && !isa.maskedMemory ? 2 + mask : 1;
     case VOp::kPermute2:
     case VOp::kStoreHalf: return 2;
-    case VOp::kStoreF16: return 1;
+    case VOp::kStoreF16:
+    case VOp::kStoreI8: return 1;
     default: return 0;
   }
 }

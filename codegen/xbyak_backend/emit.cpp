@@ -155,6 +155,8 @@ class Emitter final : public Xbyak::CodeGenerator {
 
   Xbyak::Address word(const Mem& mem, int index) { return ptr[scalar(mem.base) + mem.disp + 2 * index]; }
 
+  Xbyak::Address byteOf(const Mem& mem, int index) { return ptr[scalar(mem.base) + mem.disp + index]; }
+
   // The hardware has a form that overwrites the low table and one that overwrites the index.
   void permuteTwo(const VInstr& i) {
     const bool words = i.op == VOp::kPermuteWords2;
@@ -176,6 +178,28 @@ class Emitter final : public Xbyak::CodeGenerator {
     const Xbyak::Xmm x(i.src1);
     if (maskLo(i.imm) == 0 && maskHi(i.imm) == 8) return vmovdqu(at(i.mem), x);
     for (int w = maskLo(i.imm); w < maskHi(i.imm); ++w) vpextrw(word(i.mem, w), x, static_cast<std::uint8_t>(w));
+  }
+
+  void loadBytes(const VInstr& i) {
+    const Xbyak::Xmm x(i.dst);
+    if (maskLo(i.imm) == 0 && maskHi(i.imm) == 8) return vmovq(x, at(i.mem));
+    vpxor(x, x, x);
+    for (int b = maskLo(i.imm); b < maskHi(i.imm); ++b) vpinsrb(x, x, byteOf(i.mem, b), static_cast<std::uint8_t>(b));
+  }
+  void storeBytes(const VInstr& i) {
+    const Xbyak::Xmm x(i.src1);
+    if (maskLo(i.imm) == 0 && maskHi(i.imm) == 8) return vmovq(at(i.mem), x);
+    for (int b = maskLo(i.imm); b < maskHi(i.imm); ++b) vpextrb(byteOf(i.mem, b), x, static_cast<std::uint8_t>(b));
+  }
+  // Each block's bytes are in all four of its words then; one of each block is wanted.
+  void narrowI8(const VInstr& i) {
+    const Xbyak::Ymm y(i.dst);
+    const Xbyak::Xmm x(i.dst);
+    vpackssdw(y, Xbyak::Ymm(i.src1), Xbyak::Ymm(i.src1));
+    vpacksswb(y, y, y);
+    vpermq(y, y, 8);
+    vpshufd(x, x, 8);
+    vmovq(x, x);
   }
 
   // Pieces of a block: vmaskmovps takes ten times as long to store (Zen 3: 7 to 11 cycles).
@@ -346,10 +370,16 @@ void Emitter::emit(const VInstr& i, std::size_t index) {
     case VOp::kStoreLow:
       vmovdqu16(i.mask > 0 ? at(i.mem) | Xbyak::Opmask(i.mask) : at(i.mem), Xbyak::Ymm(i.src1));
       break;
+    case VOp::kLoadI8: vpmovsxbd(lanesOf(i.dst, i.mask, true), at(i.mem)); break;
+    case VOp::kStoreI8: vpmovsdb(placeOf(i.mem, i.mask), lanesOf(i.src1, i.mask)); break;
+    case VOp::kToInt: vcvtps2dq(vec(i.dst), vec(i.src1)); break;
+    case VOp::kToFloat: vcvtdq2ps(vec(i.dst), vec(i.src1)); break;
     case VOp::kNarrowBf16: vcvtneps2bf16(Xbyak::Ymm(i.dst), Zmm(i.src1)); break;
     case VOp::kDot: vdpbf16ps(vec(i.dst, i.mask), vec(i.src1), vec(i.src2)); break;
     case VOp::kDotLoad: vdpbf16ps(vec(i.dst), vec(i.src1), at(i.mem)); break;
     case VOp::kDotBroadcast: vdpbf16ps(vec(i.dst, i.mask), vec(i.src1), broadcastAt(i.mem)); break;
+    case VOp::kDotI8: vpdpbusd(vec(i.dst), vec(i.src1), vec(i.src2), Xbyak::EvexEncoding); break;
+    case VOp::kDotI8Load: vpdpbusd(vec(i.dst), vec(i.src1), at(i.mem), Xbyak::EvexEncoding); break;
     case VOp::kAnd:
       wide_ ? vpandd(vec(i.dst), vec(i.src1), vec(i.src2)) : vpand(vec(i.dst), vec(i.src1), vec(i.src2));
       break;
@@ -360,6 +390,7 @@ void Emitter::emit(const VInstr& i, std::size_t index) {
       wide_ ? vpxord(vec(i.dst), vec(i.src1), vec(i.src2)) : vpxor(vec(i.dst), vec(i.src1), vec(i.src2));
       break;
     case VOp::kAddInt: vpaddd(vec(i.dst), vec(i.src1), vec(i.src2)); break;
+    case VOp::kSubInt: vpsubd(vec(i.dst), vec(i.src1), vec(i.src2)); break;
     case VOp::kMinInt: vpminud(vec(i.dst), vec(i.src1), vec(i.src2)); break;
     case VOp::kMaxInt: vpmaxud(vec(i.dst), vec(i.src1), vec(i.src2)); break;
     case VOp::kShiftRight: vpsrld(vec(i.dst), vec(i.src1), static_cast<std::uint8_t>(i.imm)); break;
@@ -373,6 +404,10 @@ void Emitter::emit(const VInstr& i, std::size_t index) {
       else
         vcvtps2ph(Xbyak::Xmm(i.dst), Xbyak::Ymm(i.src1), kNearestEven);
       break;
+    case VOp::kLoadBytes: loadBytes(i); break;
+    case VOp::kStoreBytes: storeBytes(i); break;
+    case VOp::kWidenI8: vpmovsxbd(Xbyak::Ymm(i.dst), Xbyak::Xmm(i.src1)); break;
+    case VOp::kNarrowI8: narrowI8(i); break;
     case VOp::kShuffleBytes: vpshufb(vec(i.dst), vec(i.src2), vec(i.src1)); break;
     case VOp::kTileConfigure: ldtilecfg(ptr[rip + constantLabels_[static_cast<std::size_t>(i.imm)]]); break;
     case VOp::kTileRelease: tilerelease(); break;

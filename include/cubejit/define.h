@@ -157,7 +157,7 @@ class KernelArray {
   std::shared_ptr<KernelText> kernel_;
 };
 
-/// f32, f16, bf16, or a parameter.
+/// f32, f16, bf16, i8, i32, or a parameter.
 class KernelType {
  public:
   KernelType(DType type) : text_(toString(type)) {}  // NOLINT: implicit by design

@@ -34,7 +34,7 @@ constexpr Architecture architectureOf(IsaLevel l) {
   return l == IsaLevel::kNeon || l == IsaLevel::kSve256 ? Architecture::kAarch64 : Architecture::kX86_64;
 }
 
-/// What code is emitted for. AVX2 implies FMA and F16C; AVX-512 implies F, BW, DQ, VL, and BF16 if bf16Dot.
+/// What code is emitted for. AVX2 implies FMA and F16C; AVX-512 implies F, BW, DQ, VL, and BF16 and VNNI if bf16Dot.
 /// SVE is used with vectors of exactly vectorBits.
 struct HostIsa {
   IsaLevel level = IsaLevel::kAvx512;
@@ -46,6 +46,8 @@ struct HostIsa {
   bool bf16Dot = false;           ///< has a dot product of bf16 pairs (AVX512_BF16)
   bool permuteTwo = true;         ///< permutes the lanes of two vectors by one index vector
   int lanes() const { return vectorBits / 32; }
+  /// Has a dot product of four unsigned bytes and four signed ones (AVX512_VNNI): every CPU with AVX512_BF16 does.
+  constexpr bool byteDot() const { return bf16Dot; }
   /// Null: it multiplies with vectors alone.
   constexpr const MatrixUnit* matrixUnit() const {
     if (level == IsaLevel::kAvx512Amx) return &kAmxBf16;

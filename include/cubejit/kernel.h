@@ -20,11 +20,15 @@
 
 namespace cubejit {
 
+namespace lang {
+struct Signature;
+}
+
 /// An input or output, as the kernel's text declares it.
 struct KernelTensor {
   std::string name;
   bool output = false;
-  DType type = DType::kF32;           ///< f32, f16 or bf16
+  DType type = DType::kF32;           ///< f32, f16, bf16, i8 or i32
   std::vector<std::int64_t> extents;  ///< of its dimensions
   std::vector<std::int64_t> strides;  ///< in elements; 0 or more
   std::int64_t bytes = 0;             ///< from its first element to behind the last one
@@ -47,6 +51,34 @@ class KernelParameter {
   std::string text_;
 };
 using KernelParameters = std::map<std::string, KernelParameter>;
+
+/// An array that a kernel is to be called with.
+struct KernelArgument {
+  std::string name;  ///< of the tensor that it is to be
+  DType type = DType::kF32;
+  std::vector<std::int64_t> extents;
+};
+
+/// What a kernel's text declares, before its parameters are known: finds those that follow from arrays. A value; may be used by many threads at once.
+class KernelSignature {
+ public:
+  /// Errors: kInvalidProblem for a text whose declarations do not read.
+  CUBEJIT_API static Result<KernelSignature> of(const std::string& text);
+
+  CUBEJIT_API const std::string& name() const;
+  CUBEJIT_API std::vector<std::string> inputs() const;  ///< names, in the text's order
+  CUBEJIT_API std::vector<std::string> outputs() const;
+  CUBEJIT_API std::vector<std::string> parameters() const;
+  /// `given`, and each parameter that is a tensor's type, or of which an extent is a multiple, with a constant or not (M, 2 * H + 1), for TiledKernel::create().
+  /// An extent that is more than that is solved for one parameter, with those that other extents tell and what the text says of the rest. Errors:
+  /// kInvalidProblem for arrays that contradict each other, `given` or the text, with both dimensions and their numbers.
+  CUBEJIT_API Result<KernelParameters> parametersFor(const std::vector<KernelArgument>& arrays,
+                                                     const KernelParameters& given = {}) const;
+
+ private:
+  KernelSignature() = default;
+  std::shared_ptr<const lang::Signature> signature_;
+};
 
 /// What a tile instruction of an interpreted kernel has just written.
 struct InterpretedTile {
@@ -76,7 +108,9 @@ class TiledKernel {
  public:
   /// Parses, checks, lowers and generates. `parameters` are those of the text; one that is missing has what won a tuning run, if options.tune lets
   /// records be used and options.store has one, else the text's value. Of the options, those about machine, backend, threads, records and
-  /// diagnostics count. Errors: kInvalidProblem for a text or parameters that are wrong, every mistake with its
+  /// diagnostics count. The process keeps what was generated, of at most Options::cacheCapacity kernels, the least recently used dropped first: a second
+  /// kernel of the same text, parameters and options takes microseconds, and threads that ask for it at once wait for one generation. So what another
+  /// process tunes is seen by kernels that are not kept yet; tune() lets go of all. Errors: kInvalidProblem for a text or parameters that are wrong, every mistake with its
   /// line; kUnsupported, kLimitExceeded where there is no program of it, with what would be one.
   CUBEJIT_API static Result<std::unique_ptr<TiledKernel>> create(const std::string& text,
                                                                  const KernelParameters& parameters = {},

@@ -103,7 +103,7 @@ struct Options {
   /// Every program is verified after the stage that made it, so that a bug is an error (kInternal) of that stage and not a wrong result.
   /// Unset: what the library was built for; it verifies without NDEBUG, or with the CMake option CUBEJIT_VERIFY.
   std::optional<bool> verify;
-  std::size_t cacheCapacity = 1024;  ///< executables kept by a session
+  std::size_t cacheCapacity = 1024;  ///< executables kept by a session, and kernels (kernel.h) by the process
   /// Bytes of code that a pass may take. Plans that unroll further are refused (kLimitExceeded) before they take that memory and that time;
   /// what the planner chooses takes a twentieth of the default.
   std::int64_t codeBudget = 1 << 20;

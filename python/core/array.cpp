@@ -35,7 +35,9 @@ py::object toCapsule(const Array& array) {
   tensor.data = array.memory.get();
   tensor.device = {kDLCPU, 0};
   tensor.ndim = static_cast<int>(array.shape.size());
-  tensor.dtype = {static_cast<std::uint8_t>(array.dtype == DType::kBf16 ? kDLBfloat : kDLFloat),
+  tensor.dtype = {static_cast<std::uint8_t>(array.dtype == DType::kBf16 ? kDLBfloat
+                                            : isInteger(array.dtype)    ? kDLInt
+                                                                        : kDLFloat),
                   static_cast<std::uint8_t>(byteSize(array.dtype) * 8), 1};
   tensor.shape = exported->array.shape.data();
   tensor.strides = exported->array.strides.data();
@@ -49,13 +51,27 @@ py::object toCapsule(const Array& array) {
 
 py::buffer_info toBuffer(const Array& array) {
   const py::ssize_t size = byteSize(array.dtype);
-  const char* format = array.dtype == DType::kF32 ? "f" : array.dtype == DType::kF16 ? "e" : "H";
+  const char* format = array.dtype == DType::kF32   ? "f"
+                       : array.dtype == DType::kF16 ? "e"
+                       : array.dtype == DType::kI8  ? "b"
+                       : array.dtype == DType::kI32 ? "i"
+                                                    : "H";
   std::vector<py::ssize_t> shape(array.shape.begin(), array.shape.end()), strides;
   for (const std::int64_t stride : array.strides) strides.push_back(stride * size);
   return {array.memory.get(), size, format, static_cast<py::ssize_t>(shape.size()), shape, strides};
 }
 
 }  // namespace
+
+const char* nameOf(DType type) {
+  switch (type) {
+    case DType::kF16: return "float16";
+    case DType::kBf16: return "bfloat16";
+    case DType::kI8: return "int8";
+    case DType::kI32: return "int32";
+    default: return "float32";
+  }
+}
 
 std::shared_ptr<std::byte> allocate(std::size_t bytes) {
   return {alignedBytes(bytes, 64), [](std::byte* held) { std::free(held); }};
@@ -70,11 +86,7 @@ void bindArray(py::module_& module) {
       .def_property_readonly("shape", [](const Array& a) { return py::tuple(py::cast(a.shape)); })
       .def_property_readonly(
           "strides", [](const Array& a) { return py::tuple(py::cast(a.strides)); }, "In elements, not bytes.")
-      .def_property_readonly(
-          "dtype",
-          [](const Array& a) {
-            return a.dtype == DType::kF32 ? "float32" : a.dtype == DType::kF16 ? "float16" : "bfloat16";
-          })
+      .def_property_readonly("dtype", [](const Array& a) { return nameOf(a.dtype); })
       .def(
           "__dlpack__", [](const Array& a, const py::object&) { return toCapsule(a); }, py::arg("stream") = py::none())
       .def("__dlpack_device__", [](const Array&) { return py::make_tuple(static_cast<int>(kDLCPU), 0); })

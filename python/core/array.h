@@ -24,6 +24,9 @@ struct Array {
   std::vector<std::int64_t> shape, strides;  ///< in elements
 };
 
+/// NumPy's name of a type, bfloat16 too.
+const char* nameOf(DType type);
+
 /// The class cubejit.Array.
 void bindArray(pybind11::module_& module);
 

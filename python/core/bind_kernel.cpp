@@ -27,10 +27,6 @@ namespace py = pybind11;
 
 namespace {
 
-const char* nameOf(DType type) {
-  return type == DType::kF16 ? "float16" : type == DType::kBf16 ? "bfloat16" : "float32";
-}
-
 std::string text(const std::vector<std::int64_t>& numbers) {
   std::string out;
   for (const std::int64_t n : numbers) out += (out.empty() ? "" : ", ") + std::to_string(n);
@@ -121,23 +117,31 @@ bool toldOf(const py::object& hook, const InterpretedTile& tile) {
   return more.is_none() || more.cast<bool>();
 }
 
+using Arrays = std::map<std::string, py::object>;
+using Views = std::map<std::string, TensorView>;
+
+Views viewsOf(const Arrays& arrays) {
+  Views views;
+  for (const auto& [name, array] : arrays)
+    views.emplace(name, viewOf(name.c_str(), array, Elements::kFloatsAndIntegers));
+  return views;
+}
+
 // The outputs, in their order: those that were given, or new ones.
-py::list runKernel(const TiledKernel& kernel, const std::map<std::string, py::object>& arrays, int threads,
-                   bool interpret, const py::object& hook) {
+py::list runOnViews(const TiledKernel& kernel, const Arrays& arrays, const Views& views, int threads, bool interpret,
+                    const py::object& hook) {
   requireThreads(threads);
   std::string broken, known;
-  std::vector<TensorView> views;
   std::vector<void*> addresses;
   py::list outputs;
   const auto fail = [&](const std::string& rule) { broken += (broken.empty() ? "" : "\n") + rule; };
   for (const KernelTensor& tensor : kernel.tensors()) {
     known += (known.empty() ? "" : ", ") + tensor.name;
-    const auto given = arrays.find(tensor.name);
-    if (given != arrays.end()) {
-      views.push_back(viewOf(tensor.name.c_str(), given->second));
-      if (const std::string rule = unlike(views.back(), tensor); !rule.empty()) fail(rule);
-      addresses.push_back(views.back().data);
-      if (tensor.output) outputs.append(given->second);
+    const auto given = views.find(tensor.name);
+    if (given != views.end()) {
+      if (const std::string rule = unlike(given->second, tensor); !rule.empty()) fail(rule);
+      addresses.push_back(given->second.data);
+      if (tensor.output) outputs.append(arrays.at(tensor.name));
     } else if (tensor.output) {
       Array made{allocate(static_cast<std::size_t>(tensor.bytes)), tensor.type, tensor.extents, tensor.strides};
       addresses.push_back(made.memory.get());
@@ -147,7 +151,7 @@ py::list runKernel(const TiledKernel& kernel, const std::map<std::string, py::ob
     }
   }
   for (const auto& [name, array] : arrays) {
-    const auto named = [&](const KernelTensor& t) { return t.name == name; };
+    const auto named = [&name = name](const KernelTensor& t) { return t.name == name; };
     if (std::none_of(kernel.tensors().begin(), kernel.tensors().end(), named))
       fail(kernel.name() + " has no tensor " + name + "; there are " + known);
   }
@@ -169,6 +173,50 @@ py::list runKernel(const TiledKernel& kernel, const std::map<std::string, py::ob
   const WithoutGil released;
   require(interpret ? kernel.interpret(addresses) : kernel.run(addresses, workspace.get(), threads));
   return outputs;
+}
+
+py::list runKernel(const TiledKernel& kernel, const Arrays& arrays, int threads, bool interpret,
+                   const py::object& hook) {
+  return runOnViews(kernel, arrays, viewsOf(arrays), threads, interpret, hook);
+}
+
+// A text whose parameters follow from the arrays of each call.
+struct KernelOfArrays {
+  std::string source;
+  KernelSignature signature;
+  KernelParameters given;
+  Options options;
+
+  std::unique_ptr<TiledKernel> kernelFor(const Views& views) const {
+    std::string missing;
+    for (const std::string& name : signature.inputs()) {
+      if (views.count(name) == 0) missing += (missing.empty() ? "" : "\n") + name + " is missing";
+    }
+    if (!missing.empty()) throw Failure(invalidInput(missing, Stage::kRun));
+    std::vector<KernelArgument> arrays;
+    for (const auto& [name, view] : views) arrays.push_back({name, view.dtype, view.shape});
+    const WithoutGil released;
+    return valueOf(TiledKernel::create(source, valueOf(signature.parametersFor(arrays, given)), options));
+  }
+  py::list run(const Arrays& arrays, int threads) const {
+    const Views views = viewsOf(arrays);
+    return runOnViews(*kernelFor(views), arrays, views, threads, false, py::none());
+  }
+};
+
+KernelOfArrays kernelOfArrays(const std::string& source, const KernelTexts& parameters,
+                              const std::optional<std::string>& isa, const std::optional<std::string>& backend,
+                              int threads) {
+  KernelSignature signature = valueOf(KernelSignature::of(source));
+  const std::vector<std::string> known = signature.parameters();
+  std::string broken, names;
+  for (const std::string& name : known) names += (names.empty() ? "; there are " : ", ") + name;
+  for (const auto& [name, value] : parameters) {
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      broken += (broken.empty() ? "" : "\n") + ("it has no parameter " + name) + names;
+  }
+  if (!broken.empty()) throw Failure(invalidInput(broken, Stage::kTile));
+  return {source, std::move(signature), valuesOf(parameters), optionsOf(isa, backend, threads)};
 }
 
 std::string dumpKernel(const TiledKernel& kernel, const std::string& directory, const std::string& stages,
@@ -202,6 +250,18 @@ void bindKernel(py::module_& module) {
            py::arg("measure"))
       .def("run", &runKernel, py::arg("arrays"), py::arg("threads"), py::arg("interpret"),
            py::arg("hook") = py::none());
+  py::class_<KernelOfArrays>(module, "KernelOfArrays", py::module_local(),
+                             "A kernel in the kernel language, made for the arrays of each call.")
+      .def(py::init(&kernelOfArrays), py::arg("source"), py::arg("parameters"), py::kw_only(),
+           py::arg("isa") = py::none(), py::arg("backend") = py::none(), py::arg("threads") = 0)
+      .def_property_readonly("name", [](const KernelOfArrays& k) { return k.signature.name(); })
+      .def_property_readonly("inputs", [](const KernelOfArrays& k) { return k.signature.inputs(); })
+      .def_property_readonly("outputs", [](const KernelOfArrays& k) { return k.signature.outputs(); })
+      .def_property_readonly("parameters", [](const KernelOfArrays& k) { return k.signature.parameters(); })
+      .def(
+          "kernel", [](const KernelOfArrays& k, const Arrays& arrays) { return k.kernelFor(viewsOf(arrays)); },
+          py::arg("arrays"))
+      .def("run", &KernelOfArrays::run, py::arg("arrays"), py::arg("threads"));
 }
 
 }  // namespace cubejit::python

@@ -16,6 +16,9 @@
 
 namespace cubejit::python {
 
+/// Which elements an array may have: those of convolutions, or of kernels.
+enum class Elements : std::uint8_t { kFloats, kFloatsAndIntegers };
+
 /// An array of somebody else's. Must be destroyed with the GIL held.
 struct TensorView {
   std::string name;  ///< for messages
@@ -31,6 +34,6 @@ struct TensorView {
 
 /// Views `object`: an array with the buffer protocol (NumPy, memoryview), with __dlpack__ (PyTorch, CuPy on the CPU ...), or a
 /// capsule named "dltensor", which is used up. Throws TypeError for anything else, other element types, other devices.
-TensorView viewOf(const char* name, pybind11::handle object);
+TensorView viewOf(const char* name, pybind11::handle object, Elements elements = Elements::kFloats);
 
 }  // namespace cubejit::python

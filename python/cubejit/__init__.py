@@ -25,8 +25,8 @@ except ModuleNotFoundError as absent:
 from cubejit._core import Array, Problem, machines, version as __version__
 from cubejit.convolution import conv, conv_backward
 from cubejit.errors import Error, InvalidProblem, Unsupported
-from cubejit.kernel import Kernel, define
+from cubejit.kernel import Kernel, define, jit
 from cubejit.session import Session, default_session, dump, plan, plan_call, tune
 
 __all__ = ["Array", "Error", "InvalidProblem", "Kernel", "Problem", "Session", "Unsupported", "conv", "conv_backward", "default_session",
-           "define", "dump", "machines", "plan", "plan_call", "tune", "__version__"]
+           "define", "dump", "jit", "machines", "plan", "plan_call", "tune", "__version__"]

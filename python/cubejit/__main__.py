@@ -10,6 +10,7 @@ def main():
     command = Path(__file__).parent / "bin" / "cubejit"
     if not command.exists():
         sys.exit(f"cubejit: the package at {command.parents[1]} was built without the command")
+    os.environ.setdefault("CUBEJIT_PYTHON", sys.executable)  # of `cubejit kernel FILE.py`: this one has the package
     os.execv(command, ["cubejit", *sys.argv[1:]])
 
 

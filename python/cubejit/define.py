@@ -2,6 +2,7 @@
 """Decides how a Python function becomes a kernel's text (docs/howto/write_a_kernel.md): a call of its builder is a line, and each line knows where
 it was called. Leaves to the text's parser and checker what a kernel means; here stands what text would not show, or would show in another place."""
 
+import contextlib
 import functools
 import inspect
 import keyword
@@ -15,7 +16,7 @@ import sys
 from cubejit import kernel
 from cubejit.errors import Error, InvalidProblem
 
-TYPES = ("f32", "f16", "bf16")
+TYPES = ("f32", "f16", "bf16", "i8", "i32")
 # The operations' words, and how many operands each has. A word of Python's own (and, or) is a method with _ behind it.
 OPERATIONS = {word: operands for operands, words in (
     (1, "abs neg sqrt rsqrt round floor exp log tanh erf sigmoid relu gelu silu"),
@@ -60,18 +61,28 @@ class Definition:
         function(k, *(_parameter(k, p) for p in parameters[1:] if p.kind is not p.KEYWORD_ONLY),
                  **{p.name: _parameter(k, p) for p in parameters[1:] if p.kind is p.KEYWORD_ONLY})
         self.name, self.text, self.places = function.__name__, *k._end()
+        self._tensors = frozenset(k._tensors)
+        self._jitted = functools.lru_cache(maxsize=16)(lambda given: kernel.jit(self, **dict(given)))
 
-    def __call__(self, **parameters_and_options):
-        """A cubejit.Kernel with these parameters, and of its options isa, backend and threads."""
-        return self._asked(kernel.Kernel, parameters_and_options)
+    def __call__(self, *arrays, **named):
+        """Called with arrays, by place or name: their results, by a kernel that is made for their sizes and types, as cubejit.jit says. With parameters and
+        options (isa, backend, threads) alone: a cubejit.Kernel."""
+        by_name = {name: named.pop(name) for name in self._tensors.intersection(named)}
+        if arrays or by_name:
+            return self._jitted(tuple(named.items()))(*arrays, **by_name)
+        with self.placing():
+            return kernel.Kernel(self.text, **named)
 
     def tune(self, **parameters_and_options):
         """cubejit.Kernel.tune of it."""
-        return self._asked(kernel.Kernel.tune, parameters_and_options)
+        with self.placing():
+            return kernel.Kernel.tune(self.text, **parameters_and_options)
 
-    def _asked(self, call, how):
+    @contextlib.contextmanager
+    def placing(self):
+        """Errors that name lines of the text name those of the function, too."""
         try:
-            return call(self.text, **how)
+            yield
         except Error as error:
             raise type(error)("\n".join(map(self._placed, str(error).split("\n"))), error.code, error.stage) from None
 
@@ -90,7 +101,7 @@ class Builder:
     """The words of a kernel's lines. Operations are methods too: k.relu(x), k.select(mask, a, b), k.and_(a, b)."""
 
     def __init__(self, function):
-        self._lines, self._scopes, self._waiting = [], [set()], None
+        self._lines, self._scopes, self._waiting, self._tensors = [], [set()], None, []
         self._header = (function.__code__.co_filename, function.__code__.co_firstlineno)
         self._line("cubejit kernel 1", self._header)
         for line in inspect.cleandoc(function.__doc__ or "").splitlines():
@@ -148,6 +159,7 @@ class Builder:
                 _fail(f"{name} has {len(extents)} extents and {len(strides)} strides")
             line += f" strides [{_listed(strides, f'a stride of {name}')}]"
         self._declare(line)
+        self._tensors.append(name)
         return Memory(self, use, name, len(extents))
 
     def _name(self, name, what):

@@ -1,17 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Decides how a kernel of one's own is called: its inputs in their order or by name, its outputs as what the first input is."""
+"""Decides how a kernel of one's own is called: its inputs in their order or by name, its outputs as what the first input is; and that a kernel may be
+made for the arrays it is called with."""
 
+import contextlib
 import html
 import pathlib
 
 from cubejit import _core, frameworks
-from cubejit.define import define
+from cubejit.define import Definition, define
 
-__all__ = ["Kernel", "Tuning", "define"]
+__all__ = ["Jitted", "Kernel", "Tuning", "define", "jit"]
 
 
 def _textOf(source):
-    return source.read_text(encoding="utf-8") if isinstance(source, pathlib.Path) else source
+    return source.read_text(encoding="utf-8") if isinstance(source, pathlib.Path) else getattr(source, "text", source)
+
+
+def _given(name, inputs, outputs, placed, named):
+    """Arrays of a call by their tensors' names, ready for the library, and the first input, which results are to be like."""
+    if len(placed) > len(inputs):
+        raise TypeError(f"{name} has {len(inputs)} inputs ({', '.join(inputs)}), here are {len(placed)}")
+    twice = [n for n in inputs[:len(placed)] if n in named]
+    if twice:
+        raise TypeError(f"{name} got {', '.join(twice)} by place and by name")
+    given = dict(zip(inputs, placed)) | named
+    arrays = {n: frameworks.target(a) if n in outputs else frameworks.operand(a) for n, a in given.items()}
+    return arrays, next((given[n] for n in inputs if n in given), None)
+
+
+def _results(results, first):
+    results = tuple(frameworks.like(result, first) for result in results)
+    return results[0] if len(results) == 1 else results
 
 
 def _written(parameters):
@@ -124,17 +143,59 @@ class Kernel:
                 f"<details><summary>tile program</summary><pre>{html.escape(self.program)}</pre></details>")
 
     def _run(self, inputs, named, threads, interpret, hook=None):
-        names = [name for name, output, *_ in self.tensors if not output]
-        if len(inputs) > len(names):
-            raise TypeError(f"{self.name} has {len(names)} inputs ({', '.join(names)}), here are {len(inputs)}")
-        twice = [name for name in names[:len(inputs)] if name in named]
-        if twice:
-            raise TypeError(f"{self.name} got {', '.join(twice)} by place and by name")
-        given = dict(zip(names, inputs)) | named
-        outputs = {name for name, output, *_ in self.tensors if output}
-        arrays = {name: frameworks.target(a) if name in outputs else frameworks.operand(a) for name, a in given.items()}
-        first = next((given[name] for name in names if name in given), None)
+        tensors = self.tensors
+        arrays, first = _given(self.name, [t[0] for t in tensors if not t[1]], {t[0] for t in tensors if t[1]}, inputs, named)
         told = hook and (lambda *place_and_values: hook(*place_and_values[:-1], frameworks.like(place_and_values[-1], first)))
-        results = self._kernel.run(arrays, threads, interpret, told)
-        results = tuple(frameworks.like(result, first) for result in results)
-        return results[0] if len(results) == 1 else results
+        return _results(self._kernel.run(arrays, threads, interpret, told), first)
+
+
+class Jitted:
+    """What jit() gives: called with arrays, it makes the kernel for them, or finds it made, and runs it."""
+
+    def __init__(self, source, *, isa, backend, threads, **parameters):
+        self._placing = source.placing if isinstance(source, Definition) else contextlib.nullcontext
+        with self._placing():
+            self._kernels = _core.KernelOfArrays(_textOf(source), _written(parameters), isa=isa, backend=backend, threads=threads)
+        self._inputs, self._outputs, self._given = self._kernels.inputs, frozenset(self._kernels.outputs), parameters
+
+    def __call__(self, *inputs, threads=0, **named):
+        arrays, first = _given(self.name, self._inputs, self._outputs, inputs, named)
+        with self._placing():
+            return _results(self._kernels.run(arrays, threads), first)
+
+    def kernel(self, *inputs, **named):
+        """The Kernel that a call with these arrays runs: its parameters, program, dump."""
+        arrays, _ = _given(self.name, self._inputs, self._outputs, inputs, named)
+        made = Kernel.__new__(Kernel)
+        with self._placing():
+            made._kernel = self._kernels.kernel(arrays)
+        return made
+
+    @property
+    def name(self):
+        return self._kernels.name
+
+    def __repr__(self):
+        given = "".join(f", {name}={value}" for name, value in self._given.items())
+        return f"<cubejit.jit {self.name}({', '.join(self._inputs)}{given})>"
+
+
+def jit(source, *, isa=None, backend=None, threads=0, **parameters):
+    """A kernel that is called with arrays of any sizes: for sizes and types that it has not met, another one is generated, and kept.
+
+    `source` is a text, a pathlib.Path to one, or what cubejit.define made. Parameters that are a tensor's type, and those of which an extent is a
+    multiple, with a constant or not (M, 2 * H + 1), follow from the arrays; others are what is given here, else what tuning found, else the text's.
+    Strides are those that the text declares. The process keeps CUBEJIT_CACHE_CAPACITY kernels (1024), the least recently used dropped first.
+
+        >>> double = jit('''cubejit kernel 1
+        ... kernel double
+        ... parameter N
+        ... input X f32 [N]
+        ... output Y f32 [N]
+        ... index i in N
+        ... Y[i] = X[i] * 2
+        ... ''')
+        >>> double(numpy.float32([1, 2, 3])), double(numpy.float32([4]))
+        (array([2., 4., 6.], dtype=float32), array([8.], dtype=float32))
+    """
+    return Jitted(source, isa=isa, backend=backend, threads=threads, **parameters)

@@ -112,4 +112,10 @@ void reportRun(const Executable::State& state, std::int64_t nanoseconds, int thr
            {{"event", "run"}, {"us", nanoseconds / 1000}, {"threads", threads}});
 }
 
+void reportLookUp(const Diagnostics& diagnostics, const CacheLookUp& lookUp, const std::string& program,
+                  const std::pair<const char*, EventValue>& what) {
+  if (lookUp.evicted > 0) logEvent(diagnostics, Topic::kCache, "-", {{"event", "evict"}, {"entries", lookUp.evicted}});
+  logEvent(diagnostics, Topic::kCache, program, {{"event", lookUp.hit ? "hit" : "miss"}, what});
+}
+
 }  // namespace cubejit

@@ -24,6 +24,10 @@ bool isScalarAccess(VOp op) {
 // Bytes from one lane's element to the next.
 std::int64_t laneBytes(VOp op) {
   switch (op) {
+    case VOp::kLoadI8:
+    case VOp::kStoreI8:
+    case VOp::kLoadBytes:
+    case VOp::kStoreBytes: return 1;
     case VOp::kLoadHalf:
     case VOp::kStoreHalf:
     case VOp::kStoreLow:

@@ -37,7 +37,7 @@ class OfProblem : public TensorElements {
 class OfKernel : public TensorElements {
  public:
   OfKernel(const lang::Source& text, const HostIsa& isa) {
-    const lang::Source kernel = lang::withPairs(text, isa);
+    const lang::Source kernel = lang::withPacked(text, isa);
     std::vector<Known> all;
     for (const lang::Tensor& t : kernel.tensors) {
       all.push_back({t, {{}, {}, true}});
@@ -53,7 +53,7 @@ class OfKernel : public TensorElements {
       const auto same = [&](const Known& other) { return other.tensor.name == known.tensor.name; };
       const bool alone =
           std::count_if(all.begin(), all.end(), same) == 1;  // loops side by side may `let` the same name
-      if (alone && known.tensor.pairs < 0) tensors_.emplace(known.tensor.name, known);
+      if (alone && known.tensor.packed < 0) tensors_.emplace(known.tensor.name, known);
     }
   }
 

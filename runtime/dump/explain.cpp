@@ -20,6 +20,7 @@ std::string plural(std::int64_t count, const std::string& noun) {
 
 // A lane of a dot product holds two elements: the one that is named, and its partner beside it.
 constexpr const char* kPartners = ", and the product of their partners";
+constexpr const char* kThreePartners = ", and the products of the three numbers behind them";
 // A tile is named after its first row's first element.
 constexpr const char* kTiles = ", rows by columns of the tiles that begin there";
 
@@ -62,6 +63,8 @@ class Phrases {
       case VOp::kDot: said = sum(i, held(i.src1) + " * " + held(i.src2) + kPartners); break;
       case VOp::kDotLoad:
       case VOp::kDotBroadcast: said = sum(i, held(i.src1) + " * " + at + kPartners); break;
+      case VOp::kDotI8: said = sum(i, held(i.src1) + " * " + held(i.src2) + kThreePartners); break;
+      case VOp::kDotI8Load: said = sum(i, held(i.src1) + " * " + at + kThreePartners); break;
       case VOp::kTileDotBf16:
       case VOp::kTileDotF16: said = sum(i, held(i.src1) + " * " + held(i.src2) + kTiles); break;
       case VOp::kTileZero:

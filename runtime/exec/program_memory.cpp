@@ -22,7 +22,7 @@ Result<ProgramMemory> ProgramMemory::of(const std::vector<Buffer>& buffers, std:
                    "no memory for the " + std::to_string(buffer.bytes) + " bytes of " + buffer.name};
     char* const bytes = static_cast<char*>(static_cast<void*>(memory.get()));
     for (std::int64_t at = 0; at < buffer.bytes; at += elementBytes(buffer.element)) {
-      const float value = static_cast<float>(random() >> 40) * 0x1p-23F - 1;
+      const float value = (static_cast<float>(random() >> 40) * 0x1p-23F - 1) * (isInteger(buffer.element) ? 128 : 1);
       writeElement(buffer.element, bytes + at, bitsOf(value));
     }
     all.addresses_.push_back(bytes);

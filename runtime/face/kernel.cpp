@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how a kernel's text becomes what can be run, and what a run asks of its buffers.
+// Decides how a kernel's text becomes what can be run, what of that the process keeps, and what a run asks of its buffers.
 #include "cubejit/kernel.h"
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 #include "codegen/tile/interpret_program.h"
 #include "codegen/tile/print.h"
 #include "cubejit/cubejit.hpp"
+#include "runtime/diagnose/report.h"
 #include "runtime/dump/dump.h"
 #include "runtime/dump/elements.h"
 #include "runtime/exec/launch.h"
@@ -19,11 +20,23 @@
 #include "runtime/host/overlap.h"
 #include "runtime/host/threads.h"
 #include "runtime/loader/load_kernel.h"
+#include "runtime/pipeline/generated_cache.h"
 #include "runtime/text/printable.h"
 #include "runtime/tuning/tune_kernel.h"
 #include "tiling/no_throw.h"
 
 namespace cubejit {
+
+// What all kernels of one text, one choice of parameters and one machine share.
+struct GeneratedKernel {
+  std::string text;
+  LoadedKernel kernel;
+  std::vector<KernelTensor> tensors;
+  KernelParameters parameters;
+  std::vector<std::size_t> order;  ///< by the program's callers' buffers: which tensor
+  int threads = 1;                 ///< of a run, unless it says another number
+};
+
 namespace {
 
 KernelTensor faceOf(const lang::Tensor& t) {
@@ -59,22 +72,77 @@ lang::Settings settingsOf(const KernelParameters& parameters) {
   return settings;
 }
 
+std::size_t codeBytesOf(const GeneratedKernel& kernel) { return kernel.kernel.code.bytes(); }
+
+// Never destroyed: kernels may still be made and run while static objects are.
+GeneratedCache<GeneratedKernel>& generatedKernels() {
+  static auto* const all = new GeneratedCache<GeneratedKernel>(codeBytesOf);
+  return *all;
+}
+
+// All that code, or the choice of tuned parameters, depends on.
+std::string keyOf(const std::string& text, const lang::Settings& settings, const Machine& machine, const Options& o) {
+  std::string key;
+  const auto append = [&](const std::string& part) { key += std::to_string(part.size()) + ":" + part; };
+  append(text);
+  for (const auto& [name, value] : settings) append(name), append(value);
+  for (const char* word : {toString(machine.isa.level), toString(o.backend), toString(o.tune)}) append(word);
+  for (const std::string* word : {&machine.name, &o.llvmComponent, &o.store, &o.systemStore}) append(*word);
+  append(o.verify ? std::to_string(static_cast<int>(*o.verify)) : "");
+  for (const std::int64_t number : {o.codeBudget, std::int64_t{o.threads}}) append(std::to_string(number));
+  return key;
+}
+
+Result<std::shared_ptr<const GeneratedKernel>> generateAnew(const std::string& text, const lang::Settings& settings,
+                                                            const Machine& machine, const Options& options) {
+  const auto made = std::make_shared<GeneratedKernel>();
+  made->text = text;
+  made->threads = threadsOf(options);
+  CUBEJIT_TRY(kernel, loadKernel(text, withTunedSettings(text, settings, machine, options), machine, options));
+  made->kernel = std::move(kernel);
+  for (const lang::Parameter& p : made->kernel.source.parameters) made->parameters.emplace(p.name, p.textOf(p.value));
+  for (const lang::Tensor& t : made->kernel.source.tensors) {
+    if (t.use == Buffer::Use::kInput || t.use == Buffer::Use::kOutput) made->tensors.push_back(faceOf(t));
+  }
+  for (const Buffer& buffer : made->kernel.part->tile.buffers) {
+    if (!buffer.isCallers()) continue;
+    const auto named = std::find_if(made->tensors.begin(), made->tensors.end(),
+                                    [&](const KernelTensor& t) { return t.name == buffer.name; });
+    made->order.push_back(static_cast<std::size_t>(named - made->tensors.begin()));
+  }
+  return std::shared_ptr<const GeneratedKernel>(made);
+}
+
+// The one that the process keeps, or a new one, which it then keeps.
+Result<std::shared_ptr<const GeneratedKernel>> findOrGenerate(const std::string& text, const lang::Settings& settings,
+                                                              const Machine& machine, const Options& options) {
+  CacheLookUp found;
+  CUBEJIT_TRY(kernel, generatedKernels().find(
+                          keyOf(text, settings, machine, options), options.cacheCapacity,
+                          [&](const CacheLookUp& lookUp) { found = lookUp; },
+                          [&] { return generateAnew(text, settings, machine, options); }));
+  if (logs(options.diagnostics, Topic::kCache)) {
+    std::string values;
+    for (const auto& [name, value] : kernel->parameters)
+      values += (values.empty() ? "" : ",") + name + "=" + value.text();
+    reportLookUp(options.diagnostics, found, kernel->kernel.source.name, {"parameters", values});
+  }
+  return std::move(kernel);
+}
+
 }  // namespace
 
 struct TiledKernel::State {
   explicit State(const Options& options) : session(options) {}
 
   Session session;
-  std::string text;
-  LoadedKernel kernel;
-  std::vector<KernelTensor> tensors;
-  KernelParameters parameters;
-  std::vector<std::size_t> order;  ///< by the program's callers' buffers: which tensor
+  std::shared_ptr<const GeneratedKernel> generated;
 
   Status check(const std::vector<void*>& buffers) const {
+    const std::vector<KernelTensor>& tensors = generated->tensors;
     if (buffers.size() != tensors.size())
-      return invalidInput(kernel.source.name + " has " + std::to_string(tensors.size()) + " tensors, here are " +
-                              std::to_string(buffers.size()) + " addresses",
+      return invalidInput(generated->kernel.source.name + " has " + std::to_string(tensors.size()) +
+                              " tensors, here are " + std::to_string(buffers.size()) + " addresses",
                           Stage::kRun);
     std::string broken;
     const auto fail = [&](const std::string& what) { broken += (broken.empty() ? "" : "\n") + what; };
@@ -91,18 +159,18 @@ struct TiledKernel::State {
   }
   CallerBuffers bound(const std::vector<void*>& buffers) const {
     CallerBuffers callers;
-    for (const std::size_t t : order) callers.push_back(buffers[t]);
+    for (const std::size_t t : generated->order) callers.push_back(buffers[t]);
     return callers;
   }
-  int threadsFor(int asked) const { return asked > 0 ? asked : threadsOf(session.options()); }
+  int threadsFor(int asked) const { return asked > 0 ? asked : generated->threads; }
 };
 
 TiledKernel::TiledKernel() = default;
 TiledKernel::~TiledKernel() = default;
-const std::string& TiledKernel::name() const { return state_->kernel.source.name; }
-const std::vector<KernelTensor>& TiledKernel::tensors() const { return state_->tensors; }
-const KernelParameters& TiledKernel::parameters() const { return state_->parameters; }
-std::string TiledKernel::program() const { return print(state_->kernel.part->tile, Detail::kFull); }
+const std::string& TiledKernel::name() const { return state_->generated->kernel.source.name; }
+const std::vector<KernelTensor>& TiledKernel::tensors() const { return state_->generated->tensors; }
+const KernelParameters& TiledKernel::parameters() const { return state_->generated->parameters; }
+std::string TiledKernel::program() const { return print(state_->generated->kernel.part->tile, Detail::kFull); }
 
 Result<std::unique_ptr<TiledKernel>> TiledKernel::create(const std::string& text, const KernelParameters& parameters,
                                                          const Options& options) {
@@ -111,21 +179,8 @@ Result<std::unique_ptr<TiledKernel>> TiledKernel::create(const std::string& text
     made->state_ = std::make_unique<State>(options);
     State& s = *made->state_;
     CUBEJIT_RETURN_IF_ERROR(s.session.status());
-    const lang::Settings settings =
-        withTunedSettings(text, settingsOf(parameters), s.session.machine(), s.session.options());
-    CUBEJIT_TRY(kernel, loadKernel(text, settings, s.session.machine(), s.session.options()));
-    s.text = text;
-    s.kernel = std::move(kernel);
-    for (const lang::Parameter& p : s.kernel.source.parameters) s.parameters.emplace(p.name, p.textOf(p.value));
-    for (const lang::Tensor& t : s.kernel.source.tensors) {
-      if (t.use == Buffer::Use::kInput || t.use == Buffer::Use::kOutput) s.tensors.push_back(faceOf(t));
-    }
-    for (const Buffer& buffer : s.kernel.part->tile.buffers) {
-      if (!buffer.isCallers()) continue;
-      const auto named = std::find_if(s.tensors.begin(), s.tensors.end(),
-                                      [&](const KernelTensor& t) { return t.name == buffer.name; });
-      s.order.push_back(static_cast<std::size_t>(named - s.tensors.begin()));
-    }
+    CUBEJIT_TRY(generated, findOrGenerate(text, settingsOf(parameters), s.session.machine(), s.session.options()));
+    s.generated = std::move(generated);
     return made;
   });
 }
@@ -143,6 +198,7 @@ Result<KernelTuning> TiledKernel::tune(const std::string& text, const KernelPara
     setup.mostSeconds = seconds;
     setup.tried = [&](const KernelRecord& record) { tuning.report += lineOf(record) + "\n"; };
     CUBEJIT_TRY(found, tuneKernel(setup, session.machine(), session.options()));
+    generatedKernels().clear();  // what comes next asks the store again
     for (const auto& [name, value] : found.settings) tuning.parameters.emplace(name, KernelParameter(value));
     tuning.gain = 1 / found.best.relative;
     tuning.untunedSeconds = static_cast<double>(medianNs(found.untuned.samplesNs)) * 1e-9;
@@ -157,12 +213,13 @@ Result<KernelTuning> TiledKernel::tune(const std::string& text, const KernelPara
 Result<std::string> TiledKernel::dump(const DumpRequest& request) const {
   return withoutThrowing(Stage::kRun, [&]() -> Result<std::string> {
     const State& s = *state_;
-    return dumpKernel(s.text, settingsOf(s.parameters), request, s.session.machine(), s.session.options());
+    return dumpKernel(s.generated->text, settingsOf(s.generated->parameters), request, s.session.machine(),
+                      s.session.options());
   });
 }
 
 std::size_t TiledKernel::workspaceBytes(int threads) const {
-  return state_->kernel.part->launch->workspaceBytes(state_->threadsFor(threads));
+  return state_->generated->kernel.part->launch->workspaceBytes(state_->threadsFor(threads));
 }
 
 Status TiledKernel::run(const std::vector<void*>& buffers, void* workspace, int threads) const {
@@ -183,8 +240,8 @@ Status TiledKernel::run(const std::vector<void*>& buffers, void* workspace, int 
     }
     auto* const at = static_cast<char*>(workspace == nullptr ? static_cast<void*>(own.get()) : workspace);
     const Options& options = s.session.options();
-    s.kernel.part->launch->run(s.bound(buffers), nullptr, at,
-                               Team{slots, options.parallelFor, options.pinThreads, options.wakeCycles});
+    s.generated->kernel.part->launch->run(s.bound(buffers), nullptr, at,
+                                          Team{slots, options.parallelFor, options.pinThreads, options.wakeCycles});
     return Unit{};
   });
 }
@@ -192,11 +249,11 @@ Status TiledKernel::run(const std::vector<void*>& buffers, void* workspace, int 
 Status TiledKernel::interpret(const std::vector<void*>& buffers, const InterpretHook& hook) const {
   return withoutThrowing(Stage::kRun, [&]() -> Status {
     CUBEJIT_RETURN_IF_ERROR(state_->check(buffers));
-    const TileProgram& program = state_->kernel.part->tile;
+    const TileProgram& program = state_->generated->kernel.part->tile;
     if (!hook) return cubejit::interpret(program, state_->bound(buffers));
     const HostIsa& isa = state_->session.machine().isa;
-    const lang::Source laidOut = lang::withPairs(state_->kernel.source, isa);
-    const auto elements = elementsOf(state_->kernel.source, isa);
+    const lang::Source laidOut = lang::withPacked(state_->generated->kernel.source, isa);
+    const auto elements = elementsOf(state_->generated->kernel.source, isa);
     return cubejit::interpret(program, state_->bound(buffers), [&](const InterpretedCall& call) {
       return hook(faceOf(call, program.buffers[static_cast<std::size_t>(call.buffer)], laidOut, *elements));
     });

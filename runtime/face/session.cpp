@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what a session remembers: executables by problem and passes, generated once even if many threads ask at once,
-// the least recently used dropped first. Failures are not remembered.
-#include <algorithm>
+// Decides what a session remembers: executables by problem and passes. Leaves how they are kept to runtime/pipeline/generated_cache.h.
 #include <cmath>
-#include <future>
-#include <list>
-#include <mutex>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 
 #include "algorithms/lower.h"
@@ -17,10 +11,10 @@
 #include "runtime/diagnose/follow.h"
 #include "runtime/diagnose/report.h"
 #include "runtime/diagnose/verbose.h"
-#include "runtime/host/fork.h"
 #include "runtime/host/threads.h"
 #include "runtime/loader/backends.h"
 #include "runtime/pipeline/compile.h"
+#include "runtime/pipeline/generated_cache.h"
 #include "runtime/pipeline/plan_call.h"
 #include "runtime/pipeline/problem_key.h"
 #include "runtime/text/problem_text.h"
@@ -35,7 +29,6 @@ namespace cubejit {
 namespace {
 
 using Compiled = Result<std::shared_ptr<const Executable>>;
-using Told = std::shared_ptr<const Compiled>;
 
 // The rules that numbers of options break, one a line: faces that read text have ranges of their own, a struct has none.
 std::string brokenRules(const Options& o) {
@@ -63,19 +56,18 @@ std::unique_ptr<State> made(Options&& options) noexcept {
   }
 }
 
+std::size_t codeBytesOf(const Executable& executable) {
+  std::size_t bytes = 0;
+  for (const auto& part : executable.state().parts) {
+    for (const Code& code : part->codes) bytes += code.bytes.size();
+  }
+  return bytes;
+}
+
 }  // namespace
 
 struct Session::State {
-  struct Entry {
-    std::shared_future<Told> result;
-    std::list<std::string>::iterator used;  ///< place in `recent`
-    std::uint64_t generation = 0;           ///< tells this entry from a later one under the same key
-    bool ready = false;
-    std::size_t codeBytes = 0;
-  };
-
-  explicit State(Options o)
-      : options(std::move(o)), machine(machineFor(options)), fork(mutex, [this] { forgetUnfinished(); }) {
+  explicit State(Options o) : options(std::move(o)), machine(machineFor(options)), executables(codeBytesOf) {
     auto diagnostics = diagnosticsOf(options.diagnostics);
     if (diagnostics.ok())
       options.diagnostics = *diagnostics;
@@ -84,116 +76,33 @@ struct Session::State {
     if (const std::string broken = brokenRules(options); !broken.empty()) refusal = invalidInput(broken);
   }
 
-  // The lock is held in all functions from here to finish().
-  using Place = std::unordered_map<std::string, Entry>::iterator;
-  Place drop(Place entry) {
-    statistics.codeBytes -= entry->second.codeBytes;
-    recent.erase(entry->second.used);
-    return entries.erase(entry);
-  }
-
-  void evictBeyondCapacity() {
-    while (entries.size() > std::max<std::size_t>(1, options.cacheCapacity)) {
-      drop(entries.find(recent.back()));
-      ++statistics.evictions;
-    }
-  }
-
-  // In a forked child nobody finishes what another thread was generating.
-  void forgetUnfinished() {
-    for (auto entry = entries.begin(); entry != entries.end();)
-      entry = entry->second.ready ? std::next(entry) : drop(entry);
-  }
-
-  void finish(const std::string& key, std::uint64_t generation, const Compiled& compiled) {
-    const auto entry = entries.find(key);
-    if (entry == entries.end() || entry->second.generation != generation) return;
-    if (!compiled.ok()) {
-      drop(entry);
-      return;
-    }
-    entry->second.ready = true;
-    for (const auto& part : compiled.value()->state().parts) {
-      for (const Code& code : part->codes) entry->second.codeBytes += code.bytes.size();
-    }
-    statistics.codeBytes += entry->second.codeBytes;
-  }
-
   Compiled findOrGenerate(const Problem& problem, PassMask passes, WeightsUse weights);
   /// Checked, with plans that are known.
   Result<SourcedRequest> sourcedRequest(const CompileRequest& request) const;
   Compiled generate(const CompileRequest& request) const;
 
   // What the cache did with a key; the problem as text is only made if somebody wants to read it.
-  void logCache(const char* event, const Problem& problem, PassMask passes) const {
+  void logCache(const CacheLookUp& lookUp, const Problem& problem, PassMask passes) const {
     if (!logs(options.diagnostics, Topic::kCache)) return;
     std::string asked;
     for (const Pass g : kPasses) {
       if (passes.has(g)) asked += (asked.empty() ? "" : ",") + std::string(toString(g));
     }
-    logEvent(options.diagnostics, Topic::kCache, toFlags(problem), {{"event", event}, {"passes", asked}});
+    reportLookUp(options.diagnostics, lookUp, toFlags(problem), {"passes", asked});
   }
 
   Options options;
   std::optional<Error> refusal;  ///< what the environment or the options say wrongly
   Machine machine;
-  mutable std::mutex mutex;
-  std::unordered_map<std::string, Entry> entries;
-  std::list<std::string> recent;  ///< most recent first
-  CacheStatistics statistics;
-  std::uint64_t generations = 0;
-  ForkGuard fork;  ///< last: goes first
+  GeneratedCache<Executable> executables;
 };
 
 Compiled Session::State::findOrGenerate(const Problem& problem, PassMask passes, WeightsUse weights) {
   std::string key = problemKey(problem, passes);
   key.push_back(static_cast<char>(weights));
-  // All memory that telling others takes is had before they can find the entry: nobody may wait for what then cannot be told.
-  const auto outcome = std::make_shared<Compiled>(Error{ErrorCode::kInternal, Stage::kProblem, ""});
-  std::promise<Told> promise;
-  std::shared_future<Told> result;
-  std::list<std::string> place{key};
-  std::uint64_t mine = 0;
-  std::int64_t evicted = 0;
-  {
-    const std::lock_guard<std::mutex> lock(mutex);
-    const auto found = entries.find(key);
-    if (found != entries.end()) {
-      ++statistics.hits;
-      recent.splice(recent.begin(), recent, found->second.used);
-      result = found->second.result;
-    } else {
-      ++statistics.misses;
-      mine = ++generations;
-      Entry entry;
-      entry.result = promise.get_future().share();
-      entry.generation = mine;
-      entry.used = place.begin();
-      entries.emplace(key, std::move(entry));
-      recent.splice(recent.begin(), place);
-      evicted = statistics.evictions;
-      evictBeyondCapacity();
-      evicted = statistics.evictions - evicted;
-    }
-  }
-  if (mine == 0) {
-    logCache("hit", problem, passes);
-    return *result.get();
-  }
-  *outcome = withoutThrowing(Stage::kProblem, [&]() -> Compiled {
-    if (evicted > 0) logEvent(options.diagnostics, Topic::kCache, "-", {{"event", "evict"}, {"entries", evicted}});
-    logCache("miss", problem, passes);
-    return generate(CompileRequest{problem, passes, {}, weights});
-  });
-  const auto settle = [&] {
-    const std::lock_guard<std::mutex> lock(mutex);
-    finish(key, mine, *outcome);
-  };
-  // A failure is forgotten before anybody hears of it; an executable counts as ready once those that wait have it.
-  if (!outcome->ok()) settle();
-  promise.set_value(outcome);
-  if (outcome->ok()) settle();
-  return *outcome;
+  return executables.find(
+      key, options.cacheCapacity, [&](const CacheLookUp& lookUp) { logCache(lookUp, problem, passes); },
+      [&] { return generate(CompileRequest{problem, passes, {}, weights}); });
 }
 
 Result<SourcedRequest> Session::State::sourcedRequest(const CompileRequest& request) const {
@@ -327,19 +236,11 @@ Result<CallReport> Session::planCall(const CompileRequest& request) const {
 }
 
 CacheStatistics Session::statistics() const {
-  if (state_ == nullptr) return {};
-  const std::lock_guard<std::mutex> lock(state_->mutex);
-  CacheStatistics s = state_->statistics;
-  s.entries = state_->entries.size();
-  return s;
+  return state_ == nullptr ? CacheStatistics{} : state_->executables.statistics();
 }
 
 void Session::clear() {
-  if (state_ == nullptr) return;
-  const std::lock_guard<std::mutex> lock(state_->mutex);
-  state_->entries.clear();
-  state_->recent.clear();
-  state_->statistics.codeBytes = 0;
+  if (state_ != nullptr) state_->executables.clear();
 }
 
 const char* version() { return CUBEJIT_VERSION; }

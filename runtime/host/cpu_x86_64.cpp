@@ -59,7 +59,7 @@ std::vector<IsaLevel> findRunnableIsas() {
   const bool avxState = (saved & 0x6) == 0x6, zmmState = (saved & 0xe6) == 0xe6;
   if (zmmState && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
-    if (__builtin_cpu_supports("avx512bf16")) {
+    if (__builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("avx512vnni")) {
       levels.push_back(IsaLevel::kAvx512Bf16);
       // No plan uses tiles unless it is asked for, so these are not the first.
       for (const IsaLevel level : {IsaLevel::kAvx512AmxFp16, IsaLevel::kAvx512Amx}) {

@@ -22,7 +22,9 @@ constexpr double kInterpretedCycles = 3e5;
 constexpr std::uint64_t kSeed = 7;
 
 // How far results may differ where sums are added in another order or rounded once more, as a share of the largest result.
-double toleranceOf(Element element) { return element == Element::kF32 ? 1e-4 : element == Element::kF16 ? 4e-3 : 3e-2; }
+double toleranceOf(Element element) {
+  return elementBytes(element) == 4 ? 1e-4 : element == Element::kF16 ? 4e-3 : 3e-2;
+}
 
 double valueAt(Element element, const std::string& bytes, std::size_t at) {
   return static_cast<double>(floatOf(readElement(element, bytes.data() + at, 0)));

@@ -427,6 +427,12 @@ Result<std::vector<KernelRecord>> TuningStore::kernelsOf(const KernelKey& key, c
   return readKernels(rows);
 }
 
+Result<std::vector<KernelRecord>> TuningStore::allKernels() const {
+  const NoFork whole;
+  Statement rows(db_, (std::string(kRowColumns) + " WHERE gradient = 'kernel' ORDER BY id").c_str());
+  return readKernels(rows);
+}
+
 Result<std::int64_t> TuningStore::prune(const Prune& what) {
   const NoFork whole;
   Statement s(db_,

@@ -61,6 +61,8 @@ class TuningStore {
   /// The same of kernels: kept in a transaction of its own, and those of a key with the least relative time first.
   Status addKernel(const KernelRecord& record);
   Result<std::vector<KernelRecord>> kernelsOf(const KernelKey& key, const std::string& version) const;
+  /// Those of all keys and versions, in the order they were added; all() has none of them.
+  Result<std::vector<KernelRecord>> allKernels() const;
 
   /// Removes what is of no more use and returns how many: of another version, failed trials, or all but winners.
   struct Prune {

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "cubejit/cubejit.hpp"
+#include "runtime/host/fork.h"
 #include "runtime/host/threads.h"
 #include "runtime/text/json_object.h"
 #include "runtime/tuning/digest.h"
@@ -367,7 +368,8 @@ lang::Settings withTunedSettings(const std::string& text, const lang::Settings& 
   if (!space.ok() || space->choices.empty()) return fixed;
   const KernelKey key = keyOf(space->name, text, fixed, machine, options);
   for (const std::string& path : {options.store, options.systemStore}) {
-    if (path.empty()) continue;
+    if (path.empty() || access(path.c_str(), F_OK) != 0) continue;
+    const NoFork whole;  // a child that inherits the store open may not use any
     const auto store = TuningStore::open(path, StoreAccess::kRead, nullptr, false, options.storeWaitSeconds);
     if (!store.ok()) continue;
     const auto known = (*store)->kernelsOf(key, version());

@@ -59,6 +59,8 @@ float roundedTo(DType type, float value) {
     case DType::kBf16: return bf16ToFloat(floatToBf16(value));
     case DType::kHf32: return toHf32(value, 11);
     case DType::kHf32Low: return toHf32(value, 10);
+    case DType::kI8:
+    case DType::kI32: break;  // of no convolution
   }
   return value;
 }

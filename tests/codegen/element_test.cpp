@@ -163,6 +163,44 @@ TEST_P(Conversions, Hf32RoundsTiesAwayFromZero) {
   }
 }
 
+TEST_P(Conversions, IntegersAreTheirF32) {
+  std::vector<std::int8_t> bytes;
+  for (int i = -128; i < 128; ++i) bytes.push_back(static_cast<std::int8_t>(i));
+  const auto small = moved(Element::kI8, Element::kF32, bytes.data(), bytes.size());
+  for (std::size_t i = 0; i < bytes.size(); ++i) ASSERT_EQ(at<float>(small, i), static_cast<float>(bytes[i]));
+  std::vector<std::int32_t> words{std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()};
+  for (std::uint32_t i = 0; i < 40000; ++i) words.push_back(static_cast<std::int32_t>(i * 104729U));
+  for (std::int32_t i = -9; i < 10; ++i) words.push_back((1 << 24) + i), words.push_back(-(1 << 25) + i);
+  const auto large = moved(Element::kI32, Element::kF32, words.data(), words.size());
+  for (std::size_t i = 0; i < words.size(); ++i) ASSERT_EQ(at<float>(large, i), static_cast<float>(words[i]));
+  EXPECT_EQ(std::memcmp(moved(Element::kI32, Element::kI32, words.data(), words.size()).data(), words.data(),
+                        4 * words.size()),
+            0);
+  EXPECT_EQ(
+      std::memcmp(moved(Element::kI8, Element::kI8, bytes.data(), bytes.size()).data(), bytes.data(), bytes.size()), 0);
+}
+
+TEST_P(Conversions, IntegersAreRoundedToNearestEvenAndLimited) {
+  std::vector<float> values{-0.0F, 1e30F, -1e30F, INFINITY, -INFINITY, 0x1p31F, -0x1p31F, 0x1.fffffep30F, 3e9F, 1e-40F};
+  for (int i = -600; i <= 600; ++i) values.push_back(static_cast<float>(i) * 0.25F);
+  for (int i = -9; i < 10; ++i) values.push_back(4e6F + static_cast<float>(i) * 0.5F);
+  const auto bytes = moved(Element::kF32, Element::kI8, values.data(), values.size()),
+             words = moved(Element::kF32, Element::kI32, values.data(), values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double x = static_cast<double>(values[i]), down = std::floor(x), rest = x - down;
+    const double nearest = !std::isfinite(x)                                        ? x
+                           : rest > 0.5 || (rest == 0.5 && std::fmod(down, 2) != 0) ? down + 1
+                                                                                    : down;
+    ASSERT_EQ(static_cast<int>(at<std::int8_t>(bytes, i)), static_cast<int>(std::clamp(nearest, -128.0, 127.0))) << x;
+    const bool within = nearest >= -0x1p31 && nearest < 0x1p31;
+    ASSERT_EQ(static_cast<double>(at<std::int32_t>(words, i)), within ? nearest : -0x1p31) << x;
+  }
+  const std::vector<float> none(20, std::numeric_limits<float>::quiet_NaN());
+  EXPECT_EQ(at<std::int8_t>(moved(Element::kF32, Element::kI8, none.data(), none.size()), 17), -128);
+  EXPECT_EQ(at<std::int32_t>(moved(Element::kF32, Element::kI32, none.data(), none.size()), 17),
+            std::numeric_limits<std::int32_t>::min());
+}
+
 // The instruction against what the interpreters say it does: every upper half, with lower halves around the tie.
 TEST_P(Conversions, TheIsasOwnRoundingIsWhatWeSayItIs) {
   if (!isaOf(GetParam()).bf16Dot) GTEST_SKIP() << "no instruction for it";

@@ -50,7 +50,7 @@ TEST(KernelMistakes, AreNamedWithTheirLine) {
       {"kernel softmax", "program softmax", "line 2, column 1: expected 'kernel', got 'program'"},
       {"parameter N\n", "parameter N in 5 6\n", "N is 40; it may be 5, 6"},
       {"parameter M in 8 3", "parameter N", "there is a 'N' already"},
-      {"X f32", "X f64", "expected f32, f16, bf16 or a parameter that is one of them, got 'f64'"},
+      {"X f32", "X f64", "expected f32, f16, bf16, i8, i32 or a parameter that is one of them, got 'f64'"},
       {"X f32", "exp f32", "'exp' is an operation's word"},
       {"X f32 [M, N]", "X f32 [M, 0]", "expected an extent, 1 to 2^31, got 0"},
       {"X f32 [M, N]", "X f32 [M, R]", "no parameter or index 'R' here; there are M, N"},
@@ -90,7 +90,7 @@ TEST(KernelMistakes, AreNamedWithTheirLine) {
       {"parameter N\n", "parameter N\nparameter T in f32 3\n", "types and numbers in one list"},
       {"parameter N\n", "parameter N\nparameter T in 3 f32\n", "types and numbers in one list"},
       {"parameter N\n", "parameter N\nparameter T = f16\nrequire T <= 3\n", "T is a type, here stands a number"},
-      {"X f32 [M, N]", "X N [M, N]", "expected f32, f16, bf16 or a parameter that is one of them"},
+      {"X f32 [M, N]", "X N [M, N]", "expected f32, f16, bf16, i8, i32 or a parameter that is one of them"},
       {"parameter M in", "parameter f32 in", "'f32' is a word of the language"},
       {"input X", "input inf", "'inf' is a word of the language"},
       {"parallel i in M by 2", "loop q in 3\n parallel i in M by 2",
@@ -246,7 +246,7 @@ TEST(KernelMistakes, TextsWithoutEnd) {
   EXPECT_THAT(errorOf(deep + std::string(100000, '-') + "1\n", {}), HasSubstr("line 5"));
   std::string loops = "cubejit kernel 1\nkernel deep\n";
   for (int d = 0; d < 100; ++d)
-    loops += std::string(static_cast<std::size_t>(d), ' ') + "loop i" + std::to_string(d) + " in 2\n";
+    loops += std::string(static_cast<std::size_t>(d), ' ') + "loop n" + std::to_string(d) + " in 2\n";
   EXPECT_THAT(errorOf(loops, {}), HasSubstr("more than 16 loops within each other"));
   EXPECT_THAT(errorOf("cubejit kernel 1\nkernel big\noutput Y f32 [2000000000, 2000000000, 2000000000]\n", {}),
               HasSubstr("more than 2^37 elements"));

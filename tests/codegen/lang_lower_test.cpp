@@ -61,7 +61,7 @@ Sums sumsOf(const std::string& text, IsaLevel level) {
     const auto* c = std::get_if<Contract>(&k);
     if (std::holds_alternative<TileProduct>(k)) ++sums.tiles;
     if (c == nullptr) continue;
-    ++(c->dotProducts ? sums.dots : sums.plain);
+    ++(c->products != Products::kF32 ? sums.dots : sums.plain);
     if (c->vectorsB == Element::kPair) ++sums.formed;
   }
   return sums;
@@ -181,12 +181,13 @@ TEST(KernelLanguage, EveryFormOfStatement) {
   }
 }
 
-// A gemm of bf16 whose operands lie as `a` and `b` say, with lines in the loops over j and over i.
+// A gemm whose operands, of bf16 or another type, lie as `a` and `b` say, with lines in the loops over j and over i.
 std::string gemm(const std::string& sizes, const std::string& a, const std::string& b, const std::string& lets,
-                 const std::string& lines, const std::string& rows = "2") {
-  return withHead(sizes + "input A bf16 " + a + "\ninput B bf16 " + b +
-                  "\ninput D f32 [N]\noutput C f32 [M, N]\nindex k in K\nparallel j in N by 32\n" + lets +
-                  "  loop i in M by " + rows + "\n" + lines);
+                 const std::string& lines, const std::string& rows = "2", const std::string& type = "bf16",
+                 const std::string& result = "f32") {
+  return withHead(sizes + "input A " + type + " " + a + "\ninput B " + type + " " + b + "\ninput D f32 [N]\noutput C " +
+                  result + " [M, N]\nindex k in K\nparallel j in N by 32\n" + lets + "  loop i in M by " + rows + "\n" +
+                  lines);
 }
 
 TEST(KernelLanguage, SumsOfProductsOfBf16AreDotProducts) {
@@ -240,6 +241,90 @@ TEST(KernelLanguage, SumsOfProductsOfBf16AreDotProducts) {
         EXPECT_EQ(sumsOf(text, level).dots, 0);
       if (HasFailure()) return;
     }
+  }
+}
+
+// However the operands lie, for every number that is left of four.
+TEST(KernelLanguage, SumsOfProductsOfI8AreExact) {
+  struct Form {
+    const char *a, *b, *lets, *lines;
+  };
+  const char* const kSum = "    C[i, j] = sum[k](A[i, k] * panel[k, j])\n";
+  const char* const kDirect = "    C[i, j] = sum[k](A[i, k] * B[k, j])\n";
+  const Form kForms[] = {
+      {"[M, K]", "[K, N]", "  let panel[k, j] = B[k, j]\n", kSum},
+      {"[M, K]", "[N, K]", "  let panel[k, j] = B[j, k]\n", kSum},
+      {"[M, K] strides [K + 3, 1]", "[K, N] strides [N + 5, 1]", "  let panel[k, j] = B[k, j]\n", kSum},
+      {"[M, K]", "[K, N]", "  let panel[k, j] = B[K - 1 - k, j]\n", kSum},
+      {"[M, K]", "[K, N] strides [1, K + 1]", "  let panel[k, j] = B[k, j]\n", kSum},
+      {"[K, M]", "[K, N]", "  let panel[k, j] = B[k, j]\n", "    C[i, j] = sum[k](A[k, i] * panel[k, j])\n"},
+      {"[K, M]", "[N, K]", "  let panel[k, j] = B[j, k]\n",
+       "    let turned[i, k] = A[k, i]\n    C[i, j] = sum[k](panel[k, j] * turned[i, k])\n"},
+      // Without a panel, and with one that something else reads.
+      {"[M, K]", "[K, N]", "", kDirect},
+      {"[M, K]", "[K, N] strides [3 * N, 3]", "", kDirect},
+      {"[M, K]", "[K, N]", "  let panel[k, j] = B[k, j]\n",
+       "    C[i, j] = sum[k](A[i, k] * panel[k, j]) + max[k](panel[k, j])\n"},
+      {"[M, K]", "[K, N]", "  let panel[k, j] = B[k, j]\n",
+       "    let q[i, k] = A[i, k]\n    C[i, j] = sum[k](q[i, k] * panel[k, j]) + q[i, 0]\n"},
+      // What finishes them.
+      {"[M, K]", "[K, N]", "  let panel[k, j] = B[k, j]\n",
+       "    C[i, j] = relu(sum[k](A[i, k] * panel[k, j]) * 0.001 + D[j])\n"},
+      {"[M, K]", "[K, N]", "  let panel[k, j] = B[k, j]\n",
+       "    C[i, j] = max(sum[k](A[i, k] * panel[k, j]), 0.5) * D[j] - sum[k](A[i, k] * panel[k, j])\n"},
+      {"[M, 3, K]", "[3, K, N]", "  let panel[c, k, j] = B[c, k, j]\n",
+       "    C[i, j] = sum[k, c](A[i, c, k] * panel[c, k, j])\n"},
+  };
+  unsigned n = 0;
+  for (const char* sizes :
+       {"parameter M = 9\nparameter N = 64\nparameter K = 24\n",
+        "parameter M = 7\nparameter N = 41\nparameter K = 13\n", "parameter M = 1\nparameter N = 3\nparameter K = 1\n",
+        "parameter M = 4\nparameter N = 33\nparameter K = 2\n",
+        "parameter M = 3\nparameter N = 32\nparameter K = 35\n"}) {
+    for (const Form& form : kForms) {
+      std::string head = sizes;
+      if (std::string(form.a).find("3, K") != std::string::npos) head += "index c in 3\n";
+      for (const char* result : {"i32", "f32", "i8"}) {
+        const std::string text = gemm(head, form.a, form.b, form.lets, form.lines, "2", "i8", result);
+        SCOPED_TRACE(text);
+        computesWhatItSays(text, {}, ++n, kFar, true);
+        EXPECT_GT(sumsOf(text, IsaLevel::kAvx512Bf16).dots, 0);
+        EXPECT_EQ(sumsOf(text, IsaLevel::kAvx512Bf16).plain, 0);
+        for (const IsaLevel level : {IsaLevel::kAvx2, IsaLevel::kAvx512, IsaLevel::kNeon})
+          EXPECT_EQ(sumsOf(text, level).dots, 0);
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+// More terms than f32 holds need dot products.
+TEST(KernelLanguage, LongSumsOfI8) {
+  const std::string panel = "  let panel[k, j] = B[k, j]\n", sum = "    C[i, j] = sum[k](A[i, k] * panel[k, j])\n";
+  const auto lowered = [&](const char* k, IsaLevel level) {
+    const std::string sizes = std::string("parameter M = 2\nparameter N = 32\nparameter K = ") + k + "\n";
+    const auto kernel = lang::parse(gemm(sizes, "[M, K]", "[K, N]", panel, sum, "2", "i8", "i32"), {});
+    EXPECT_TRUE(kernel.ok());
+    return lang::lower(*kernel, isaOf(level));
+  };
+  EXPECT_TRUE(lowered("1025", IsaLevel::kAvx512Bf16).ok());
+  EXPECT_TRUE(lowered("1024", IsaLevel::kAvx2).ok());
+  const auto refused = lowered("1025", IsaLevel::kAvx512);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, HasSubstr("avx512 has no dot product of bytes"));
+  // The largest products there are: f32 holds 1024 of them.
+  const auto kernel =
+      lang::parse(withHead("input A i8 [1, 1024]\ninput B i8 [1024, 16]\noutput C i32 [1, 16]\nindex i in "
+                           "1\nindex j in 16\nindex k in 1024\nC[i, j] = sum[k](A[i, k] * B[k, j])\n"),
+                  {});
+  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+  for (const IsaLevel level : kLevels) {
+    const auto program = lang::lower(*kernel, isaOf(level));
+    ASSERT_TRUE(program.ok()) << program.error().message;
+    std::vector<std::int8_t> a(std::size_t{1024} * 16, -128), b = a;  // in any order
+    std::vector<std::int32_t> c(16);
+    ASSERT_TRUE(interpret(*program, {a.data(), b.data(), c.data()}).ok());
+    EXPECT_EQ(c, std::vector<std::int32_t>(16, 1 << 24));
   }
 }
 

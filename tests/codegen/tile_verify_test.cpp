@@ -79,6 +79,18 @@ const Broken kBroken[] = {
     {"Lanes", [](TileProgram& p) { contract(p).lanes = 12; }, "vectors of 12 lanes"},
     {"FormedPairs", [](TileProgram& p) { contract(p).vectorsB = Element::kPair; },
      "b vectors of pairs need dot products and a pitch from first to second members, which is 0"},
+    {"QuadsOfPart",
+     [](TileProgram& p) {
+       contract(p).products = Products::kQuads;
+       contract(p).sections[0].steps[0].a[0].useLanes = {0, 3};
+     },
+     "quads are multiplied by broadcasts, in all lanes"},
+    {"QuadsAddedToC",
+     [](TileProgram& p) {
+       contract(p).products = Products::kQuads;
+       contract(p).addsToC = true;
+     },
+     "sums of quads begin with what is in c, or at zero"},
     {"CopiesWithoutStream", [](TileProgram& p) { contract(p).copiesB = true; }, "stream d -1 is not in [0, 3)"},
     {"RepeatedCopies",
      [](TileProgram& p) {
@@ -117,6 +129,21 @@ const Broken kBroken[] = {
     {"FilledType", [](TileProgram& p) { p.kernels[1] = Fill{.lanes = 8, .element = Element::kBf16}; },
      "zeros of type bf16"},
     {"PairsCut", [](TileProgram& p) { move(p).pairsCut = 1; }, "1 pairs cut of 4"},
+    {"QuadsWithoutPitch", [](TileProgram& p) { move(p).from = Element::kQuad; },
+     "quads are four members with a pitch between them"},
+    {"QuadsCut",
+     [](TileProgram& p) {
+       move(p).from = Element::kQuad;
+       move(p).pairPitch = 1;
+       move(p).pairsCut = 4;
+     },
+     "4 pairs cut of 3"},
+    {"StreamedIntegers",
+     [](TileProgram& p) {
+       move(p).to = Element::kI32;
+       move(p).streamingStore = true;
+     },
+     "rounded integers, are not stored past the caches"},
     {"MapOfPairs", [](TileProgram& p) { p.kernels[1] = Map{.lanes = 8, .from = Element::kPair}; },
      "values of type pair"},
     {"OverlappingRows", [](TileProgram& p) { move(p).padCols = 1; },

@@ -46,6 +46,7 @@ class Units : public testing::TestWithParam<IsaLevel> {
     if (a.kind == AKind::kPermute) a.table = 0;
     if (a.kind == AKind::kPermute2) a.table = below16(static_cast<int>(c.tables.size()));
     a.useLanes = someLanes();
+    if (c.products == Products::kQuads) a.kind = AKind::kBroadcast, a.lanes = a.useLanes = {};
     for (int u = 1 + below(4); u > 0; --u)
       a.uses.push_back({below16(static_cast<int>(c.accumulators.size())), below16(vectors)});
     return a;
@@ -64,14 +65,17 @@ class Units : public testing::TestWithParam<IsaLevel> {
       for (int l = 0; l < lanes; ++l) table.push_back(below(c.tables.size() == 1 ? lanes : 2 * lanes));
     }
     if (c.tables.empty()) {
-      c.result = static_cast<Element>(below(3));
-      c.dotProducts = isa().bf16Dot && below(2) == 0;
-      if (c.dotProducts && below(2) == 0) {
+      constexpr Element kResults[] = {Element::kF32, Element::kF16, Element::kBf16, Element::kI32, Element::kI8};
+      c.result = kResults[below(5)];
+      if (isa().bf16Dot && below(2) == 0) c.products = below(2) == 0 ? Products::kQuads : Products::kPairs;
+      if (c.products == Products::kPairs && below(2) == 0) {
         c.vectorsB = Element::kPair;
         c.pairPitchB = 2 * (1 + below(60));
         while (c.accumulators.size() < 28U && below(8) > 0)  // down to the last registers that pairs can be formed with
           c.accumulators.push_back({static_cast<std::int32_t>(c.accumulators.size()) * lanes * 4, someLanes()});
       }
+      if (c.products == Products::kQuads)  // each of them may take another register for what is subtracted from it
+        c.accumulators.resize(std::min<std::size_t>(c.accumulators.size(), 8));
       if (c.result != Element::kF32) {  // rounding needs three registers
         c.accumulators.resize(
             std::min<std::size_t>(c.accumulators.size(), static_cast<std::size_t>(isa().vectorRegs - 6)));
@@ -82,14 +86,15 @@ class Units : public testing::TestWithParam<IsaLevel> {
     }
     c.sets = std::max(1, std::min(1 + below(4), (isa().vectorRegs - 10) / static_cast<int>(c.accumulators.size())));
     c.copiesB = below(3) == 0;
-    c.addsToC = below(2) == 0;
+    if (c.products == Products::kQuads) c.sets = std::min(c.sets, 2);
+    c.addsToC = c.products != Products::kQuads && below(2) == 0;
     for (int s = 1 + below(2); s > 0; --s) {
       Section& section = c.sections.emplace_back();
       section.aOuterStep = 4 * below(8);
       section.bOuterStep = 4 * below(8);
       for (int k = 1 + below(3); k > 0; --k) {
         Step& step = section.steps.emplace_back();
-        step.firstMembers = c.dotProducts && below(3) == 0;
+        step.firstMembers = c.products == Products::kPairs && below(3) == 0;
         for (int b = 0; b < vectors; ++b) {
           const bool behind = c.vectorsB == Element::kPair && b > 0 && below(3) > 0;
           step.b.push_back({behind ? step.b.back().offset + 2 * lanes : 4 * below(100), someLanes()});
@@ -136,12 +141,13 @@ class Units : public testing::TestWithParam<IsaLevel> {
   }
 
   void randomTypes(Copy& m, bool transposes) {
-    m.from = static_cast<Element>(below(7));
-    m.to = static_cast<Element>(below(6));
+    m.from = static_cast<Element>(below(static_cast<int>(Element::kQuad) + (transposes ? 0 : 1)));
+    m.to = static_cast<Element>(below(static_cast<int>(Element::kHalf) + 1));
     if (m.from == Element::kPair) m.pairPitch = 2 * below(20);
     if (m.from == Element::kPair && below(2) == 0)
       m.pairsCut = below(1 + static_cast<int>(transposes ? m.cols : m.rows));
-    if (m.from == Element::kPair || (m.from == Element::kHalf && below(2) == 0))
+    if (m.from == Element::kQuad) m.pairPitch = 1 + below(40), m.pairsCut = below(4);
+    if (m.from == Element::kPair || m.from == Element::kQuad || (m.from == Element::kHalf && below(2) == 0))
       m.to = Element::kF32;
     else if (m.from == Element::kHalf || m.to == Element::kHalf)
       m.from = m.to = Element::kHalf;
@@ -219,14 +225,15 @@ TEST_P(Units, RandomContractsAgree) {
     const std::vector<std::int64_t> list = randomList(contract);
     const auto words = static_cast<std::int64_t>(contract.accumulators.size()) * contract.lanes;
     KernelArgs args;
-    args.a = contract.dotProducts ? pairs.data() : a.data();
-    args.b = contract.dotProducts ? pairs.data() : b.data();
+    args.a = contract.products != Products::kF32 ? pairs.data() : a.data();
+    args.b = contract.products != Products::kF32 ? pairs.data() : b.data();
     args.list = list.data();
     args.repeat = below(4);
     args.aRepeat = 16;
     args.bRepeat = 20;
     args.cRepeat = words * 4;
-    args.accumulate = contract.result == Element::kF32 ? below(2) : 0;
+    const bool keeps = contract.products == Products::kQuads ? contract.keepsInts() : contract.result == Element::kF32;
+    args.accumulate = keeps ? below(2) : 0;
     // Of two sections, three segments each, three iterations, three steps, four vectors.
     const std::int64_t copies = std::int64_t{2} * 3 * 3 * 3 * 4 * contract.lanes;
     agree(contract, args, randomFloats(static_cast<std::size_t>(3 * words + copies + 64)),
@@ -241,7 +248,7 @@ TEST_P(Units, FirstMembersAloneAreMultiplied) {
   for (float& pair : pairs) pair = floatOf(floatToBf16(pair) | 0x7fc00000U);
   for (int n = 0; n < 300 && !HasFailure(); ++n) {
     Contract contract = randomContract();
-    if (!contract.dotProducts || contract.vectorsB == Element::kPair) continue;
+    if (contract.products != Products::kPairs || contract.vectorsB == Element::kPair) continue;
     for (Section& section : contract.sections) {
       for (Step& step : section.steps) step.firstMembers = true;
     }
@@ -344,7 +351,7 @@ TEST_P(Units, NarrowMovesAgree) {
       }
     }
   };
-  for (const Element element : {Element::kF32, Element::kHalf}) {
+  for (const Element element : {Element::kF32, Element::kHalf, Element::kI8}) {
     narrow(true, false, [](const Copy& m) { return m; }, element);
     narrow(true, true, [](const Copy& m) { return turned(m); }, element);
   }

@@ -33,6 +33,16 @@ TEST(VectorLegalize, WordsOfTwoVectorsComeWithDotProducts) {
   EXPECT_FALSE(isLegal(part, avx512Bf16Isa()));  // no opmasks, no way to leave a word alone
 }
 
+TEST(VectorLegalize, DotProductsOfBytesComeWithThoseOfBf16) {
+  const VInstr dot{.op = VOp::kDotI8, .dst = 0, .src1 = 1, .src2 = 2};
+  const VInstr read{.op = VOp::kDotI8Load, .dst = 0, .src1 = 1, .mem = {0, 0}};
+  const VInstr bytes{.op = VOp::kLoadI8, .dst = 0, .mask = 1, .mem = {0, 0}};
+  EXPECT_TRUE(isLegal(dot, avx512Bf16Isa()) && isLegal(read, avx512Bf16Isa()));
+  EXPECT_FALSE(isLegal(dot, avx512Isa()) || isLegal(read, avx2Isa()) || isLegal(read, neonIsa()));
+  EXPECT_TRUE(isLegal(bytes, avx512Isa()) && isLegal(bytes, sve256Isa()));
+  EXPECT_FALSE(isLegal(bytes, avx2Isa()));  // they are loaded one by one
+}
+
 TEST(VectorLegalize, RandomProgramsBecomeLegalAndStaySo) {
   std::mt19937 rng(13);
   for (const IsaLevel level : kAllIsaLevels) {

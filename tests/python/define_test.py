@@ -146,6 +146,20 @@ class SameAsTheTexts(unittest.TestCase):
         self.assertEqual(softmax(M=3).name, "softmax")
         self.assertEqual((gemm.__name__, gemm.__doc__, repr(gemm)), ("gemm", "C = relu(A B + bias).", "<cubejit.define gemm>"))
 
+    def test_runs_on_arrays_of_any_size(self):
+        random = np.random.default_rng(2)
+        for m, k, n in ((5, 7, 16), (3, 9, 20), (5, 7, 16)):
+            a, b, bias = (random.standard_normal(shape, dtype=np.float32) for shape in ((m, k), (k, n), (n,)))
+            np.testing.assert_array_equal(gemm(a, b, bias), gemm(M=m, K=k, N=n)(a, b, bias))
+            np.testing.assert_array_equal(gemm(B=b, A=a, bias=bias, mr=2, threads=1), gemm(a, b, bias, mr=2))
+        np.testing.assert_array_equal(cubejit.jit(gemm, mr=1)(a, b, bias), gemm(a, b, bias, mr=1))
+        with self.assertRaisesRegex(cubejit.InvalidProblem, "dimension 0 of B is 6; K is 7 by dimension 1 of A"):
+            gemm(a, b[:6], bias)
+        with self.assertRaisesRegex(cubejit.InvalidProblem, r"^define_test\.py:\d+: line 8, column \d+: mr is 7; it may be"):
+            gemm(a, b, bias, mr=7)
+        with self.assertRaisesRegex(cubejit.InvalidProblem, "has no parameter MM"):
+            gemm(a, b, bias, MM=7)
+
     def test_length(self):
         self.assertLessEqual(len(inspect.getsource(gemm.__wrapped__).splitlines()), 40)
 

@@ -94,6 +94,53 @@ class Kernels(unittest.TestCase):
         self.assertEqual(double.parameters, {"T": "f16"})
         np.testing.assert_array_equal(double(np.arange(4, dtype=np.float16)), np.arange(0, 8, 2, dtype=np.float16))
 
+    def test_kernels_for_the_arrays_of_a_call(self):
+        gemm = cubejit.jit(KERNELS / "gemm.tile", nr=32)
+        self.assertEqual(repr(gemm), "<cubejit.jit gemm(A, B, bias, nr=32)>")
+        for m, k, n, dtype in ((33, 50, 90, np.float32), (5, 8, 16, np.float16), (33, 50, 90, np.float32)):
+            a, b, bias = (self.random(*shape).astype(dtype) for shape in ((m, k), (k, n), (n,)))
+            made = kernel("gemm", M=m, N=n, K=k, nr=32, type="f16" if dtype == np.float16 else "f32")
+            np.testing.assert_array_equal(gemm(a, b, bias), made(a, b, bias))
+            np.testing.assert_array_equal(gemm(bias=bias, B=b, A=a, threads=2), made(a, b, bias))
+            self.assertEqual(gemm.kernel(a, b, bias).parameters, made.parameters)
+            c = np.zeros((m, n), dtype)
+            self.assertIs(gemm(a, b, bias, C=c), c)
+            np.testing.assert_array_equal(c, made(a, b, bias))
+
+    def test_arrays_that_contradict_each_other(self):
+        gemm = cubejit.jit(KERNELS / "gemm.tile", M=3)
+        a, b, bias = self.random(3, 5), self.random(6, 4), self.random(4)
+        with self.assertRaisesRegex(cubejit.InvalidProblem, "^dimension 0 of B is 6; K is 5 by dimension 1 of A$"):
+            gemm(a, b, bias)
+        with self.assertRaisesRegex(cubejit.InvalidProblem, "^B is f16; type is f32 by A$"):
+            gemm(a, b[:5].astype(np.float16), bias)
+        with self.assertRaisesRegex(cubejit.InvalidProblem, "^dimension 0 of A is 2; M was given as 3$"):
+            gemm(a[:2], b[:5], bias)
+        with self.assertRaisesRegex(cubejit.InvalidProblem, "^dimension 1 of C is 5; N is 4 by dimension 1 of B$"):
+            gemm(a, b[:5], bias, C=np.zeros((3, 5), np.float32))
+        with self.assertRaisesRegex(cubejit.InvalidProblem, r"A has the strides \(10, 2\) in elements; the kernel was made for \(5, 1\)"):
+            gemm(self.random(3, 10)[:, ::2], b[:5], bias)
+        with self.assertRaisesRegex(cubejit.InvalidProblem, "^bias is missing$"):
+            gemm(a, b[:5])
+        with self.assertRaisesRegex(cubejit.InvalidProblem, "gemm has no tensor D; there are A, B, bias, C"):
+            gemm(a, b[:5], bias, D=a)
+        with self.assertRaisesRegex(TypeError, "gemm has 3 inputs"):
+            gemm(a, b, bias, a)
+        with self.assertRaisesRegex(cubejit.InvalidProblem, "it has no parameter L; there are "):
+            cubejit.jit(KERNELS / "gemm.tile", L=3)
+        with self.assertRaisesRegex(cubejit.InvalidProblem, "line 1"):
+            cubejit.jit("nonsense")
+
+    def test_kernels_of_calls_are_kept(self):
+        with tempfile.TemporaryDirectory() as folder:
+            log = pathlib.Path(folder) / "log"
+            with unittest.mock.patch.dict(os.environ, CUBEJIT_VERBOSE="cache", CUBEJIT_VERBOSE_FILE=str(log), CUBEJIT_CACHE_CAPACITY="1"):
+                double = cubejit.jit("cubejit kernel 1\nkernel double\nparameter N\ninput X f32 [N]\noutput Y f32 [N]\nindex i in N\nY[i] = X[i] * 2\n")
+                for n in (7, 7, 8, 7):
+                    double(self.random(n))
+            events = [line.split("program=")[1] for line in log.read_text().splitlines() if "double" in line]
+            self.assertEqual(events, [f"double event={event} parameters=\"N={n}\"" for event, n in (("miss", 7), ("hit", 7), ("miss", 8), ("miss", 7))])
+
     def test_tuning(self):
         with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.dict(os.environ, CUBEJIT_DB=f"{folder}/tune.db", CUBEJIT_TUNE="use"):
             found = cubejit.Kernel.tune(KERNELS / "softmax.tile", M=40, N=50, seconds=20)

@@ -28,6 +28,13 @@ def erf(x):
     return np.vectorize(math.erf, otypes=[np.float64])(x)
 
 
+def gemm_quantised(p, A, B, rows, columns, bias):
+    """As the kernel rounds it: exact sums, and operations of float32."""
+    sums, rows, columns, bias = (array.astype(np.float32) for array in (A @ B, rows, columns, bias))
+    C = np.maximum(sums * columns * rows[:, None] + bias, 0)
+    return np.clip(np.rint(C), -128, 127) if p["type"] == "i8" else C
+
+
 def softmax(x):
     e = np.exp(x - x.max(axis=-1, keepdims=True))
     return e / e.sum(axis=-1, keepdims=True)
@@ -158,7 +165,13 @@ def equal_inputs(p, X, dY):
     return {"X": np.round(X), "dY": dY}
 
 
+def quantised_inputs(p, A, B, rows, columns, bias):
+    """Scales with which results are of all sizes that i8 holds, and some beyond."""
+    return {"A": A, "B": B, "rows": rows, "columns": columns * 40 / (5400 * math.sqrt(p["K"])), "bias": 20 * bias}
+
+
 INPUTS = {
+    "gemm_quantised": quantised_inputs,
     "softmax_backward": softmax_backward_inputs,
     "batch_norm_backward": statistics_inputs(batch_norm_training),
     "instance_norm_backward": statistics_inputs(instance_norm),
@@ -190,6 +203,8 @@ CASES = {
     "gemm_few_columns": (lambda p, A, B: A @ B, GEMMS),
     "gemm_few_rows": (lambda p, A, B: A @ B, GEMMS),
     "gemm_gelu": (gemm_gelu, GEMMS),
+    "gemm_i8": (lambda p, A, B: A @ B, GEMMS + [{"M": 5, "N": 35, "K": 1021}]),
+    "gemm_quantised": (gemm_quantised, GEMMS + [{"M": 5, "N": 35, "K": 1021}]),
     "gemm_nt": (lambda p, A, B: A @ B.T, GEMMS),
     "gemm_tn": (lambda p, A, B: A.T @ B, GEMMS),
     "gemm_tt": (lambda p, A, B: A.T @ B.T, GEMMS),
@@ -275,7 +290,7 @@ TORCH = {
 
 
 # How far results may be from the reference, as a share of the largest one.
-WITHIN = {"float32": 2e-5, "float16": 4e-3, "bfloat16": 3e-2}
+WITHIN = {"float32": 2e-5, "float16": 4e-3, "bfloat16": 3e-2, "int8": 0, "int32": 0}
 
 
 def stored(array, type):
@@ -283,7 +298,15 @@ def stored(array, type):
     return torch.from_numpy(array.astype(np.float32)).bfloat16() if type == "bfloat16" else array.astype(type)
 
 
+def random(generator, shape, type):
+    if type == "int8":
+        return generator.integers(-128, 128, shape, dtype=np.int8)
+    return stored(generator.standard_normal(shape), type)
+
+
 def wide(array):
+    if isinstance(array, np.ndarray) and array.dtype == np.uint16:  # bits of bfloat16, where no operand was PyTorch's
+        array = (array.astype(np.uint32) << 16).view(np.float32)
     return array.astype(np.float64) if isinstance(array, np.ndarray) else array.double().numpy()
 
 
@@ -306,7 +329,7 @@ class Kernels(unittest.TestCase):
         """A kernel and operands for it."""
         kernel = cubejit.Kernel(KERNELS / f"{name}.tile", **parameters)
         types = {tensor: of for tensor, _, of, _, _ in kernel.tensors}
-        inputs = {tensor: stored(self.generator.standard_normal(shape), of) for tensor, output, of, shape, _ in kernel.tensors if not output}
+        inputs = {tensor: random(self.generator, shape, of) for tensor, output, of, shape, _ in kernel.tensors if not output}
         if name in INPUTS:
             made = INPUTS[name](kernel.parameters, **{tensor: wide(array) for tensor, array in inputs.items()})
             inputs = {tensor: stored(array, types[tensor]) for tensor, array in made.items()}
@@ -338,6 +361,8 @@ class Kernels(unittest.TestCase):
     def test_types(self):
         for type in ("f16", "bf16") if torch else ("f16",):
             for name, (_, settings) in CASES.items():
+                if not re.search("^parameter type ", (KERNELS / f"{name}.tile").read_text(encoding="utf-8"), re.MULTILINE):
+                    continue
                 for parameters in (settings[0], settings[-1]):
                     with self.subTest(kernel=name, type=type, **parameters):
                         self.check(name, {**parameters, "type": type})
@@ -369,6 +394,13 @@ class Kernels(unittest.TestCase):
                 for others in (kernel.interpret(**inputs), kernel(**inputs, threads=1), kernel(**inputs, threads=3)):
                     for result, other in zip(results, tuple_of(others)):
                         np.testing.assert_array_equal(result, other)
+
+    @unittest.skipIf(torch is None, "PyTorch is not installed")
+    def test_integers_of_pytorch(self):
+        kernel, inputs = self.made("gemm_i8", M=7, N=19, K=5)
+        result = kernel(**{tensor: torch.from_numpy(array) for tensor, array in inputs.items()})
+        self.assertEqual(result.dtype, torch.int32)
+        np.testing.assert_array_equal(result.numpy(), kernel(**inputs))
 
     @unittest.skipIf(torch is None, "PyTorch is not installed")
     def test_formulas_are_those_of_pytorch(self):

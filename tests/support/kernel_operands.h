@@ -64,7 +64,8 @@ class KernelOperands {
       if (buffer.use != Buffer::Use::kInput) continue;
       std::vector<double>& values = expected_.of(buffer.name);
       eachElement(t, [&](std::size_t dense, std::int64_t at) {
-        writeElement(t.element, memory_.back().data() + at * elementBytes(t.element), bitsOf(real(random)));
+        writeElement(t.element, memory_.back().data() + at * elementBytes(t.element),
+                     bitsOf(real(random) * (isInteger(t.element) ? 128 : 1)));
         values[dense] = static_cast<double>(
             floatOf(readElement(t.element, memory_.back().data() + at * elementBytes(t.element), 0)));
       });
@@ -93,13 +94,16 @@ class KernelOperands {
       const std::vector<double>& want = expected_.of(names_[b]);
       double magnitude = 1e-6;
       for (const double x : want) magnitude = std::max(magnitude, std::abs(x));
-      const double unit = t.element == Element::kF32   ? 1
-                          : t.element == Element::kF16 ? 0x1p-12 / 0x1p-20
-                                                       : 0x1p-9 / 0x1p-20;
+      const double unit = t.element == Element::kF32 || isInteger(t.element) ? 1
+                          : t.element == Element::kF16                       ? 0x1p-12 / 0x1p-20
+                                                                             : 0x1p-9 / 0x1p-20;
       eachElement(t, [&](std::size_t dense, std::int64_t at) {
         const double got =
             static_cast<double>(floatOf(readElement(t.element, memory_[b].data() + at * elementBytes(t.element), 0)));
-        const double far = std::abs(got - want[dense]) / magnitude / unit;
+        const double limited = t.element == Element::kI8 ? std::clamp(want[dense], -128.0, 127.0) : want[dense];
+        // The nearest integer, where it is one; a number in the middle may have been on its other side.
+        const double rounding = isInteger(t.element) ? 0.5 : 0;
+        const double far = std::max(0.0, std::abs(got - limited) - rounding) / magnitude / unit;
         farthest = std::max(farthest, std::isnan(far) ? INFINITY : far);
       });
     }

@@ -3,6 +3,8 @@
 
 #include <optional>
 
+#include "codegen/tile/kernel_fields.h"
+
 namespace cubejit {
 namespace {
 
@@ -34,7 +36,7 @@ class TileGenerator {
                                          "two words", "0x", "q\"\\\n;", "\xc3\xa9", "k1",   "nan"};
     return kNames[below(12)];
   }
-  Element element() { return static_cast<Element>(below(8)); }
+  Element element() { return static_cast<Element>(below(kElements)); }
   LaneRange lanes() {
     return flip() ? LaneRange{} : LaneRange{static_cast<std::int16_t>(below(8)), static_cast<std::int16_t>(below(17))};
   }
@@ -74,9 +76,14 @@ class TileGenerator {
   }
 
   Buffer buffer() {
-    Buffer b{name(), static_cast<Buffer::Use>(below(5)), number(), {}, flip(), static_cast<Element>(below(3))};
+    Buffer b{name(), static_cast<Buffer::Use>(below(5)), number(), {}, flip(), bufferElement()};
     b.values = entries<float>(6, [&] { return real(); }, [](float& /*same*/) {});
     return b;
+  }
+
+  Element bufferElement() {
+    constexpr Element kAll[] = {Element::kF32, Element::kF16, Element::kBf16, Element::kI8, Element::kI32};
+    return kAll[below(5)];
   }
 
   std::optional<ListSteps> listSteps() { return flip() ? std::nullopt : std::optional(ListSteps{number(), number()}); }
@@ -115,8 +122,8 @@ class TileGenerator {
     c.sets = 1 + below(3);
     for (int i = below(3); i > 0; --i) c.sections.push_back(section());
     for (int i = below(3); i > 0; --i) c.tables.push_back({offset(), offset(), 7});
-    c.streamingStore = flip(), c.prefetchResults = flip(), c.dotProducts = flip(), c.addsToC = flip(),
-    c.copiesB = flip();
+    c.streamingStore = flip(), c.prefetchResults = flip(), c.products = static_cast<Products>(below(3)),
+    c.addsToC = flip(), c.copiesB = flip();
     c.vectorsA = element(), c.vectorsB = element(), c.result = element();
     c.pairPitchB = number();
     c.epilogue = expression();

@@ -201,6 +201,39 @@ class VectorGenerator {
         else
           push({.op = op, .dst = vec(), .src1 = vec(), .mask = mask(), .mem = wordAt(kA)});
         break;
+      case VOp::kLoadI8: {
+        const std::int8_t dst = vec();
+        push({.op = op, .dst = dst, .mask = mask(), .mem = vectorAt(below(2) == 0 ? kA : kC)});
+        if (below(2) == 0)
+          push({.op = VOp::kToFloat, .dst = dst, .src1 = dst});
+        else
+          makeSmall(dst);
+        break;
+      }
+      case VOp::kStoreI8: {  // of numbers from 0 up: words of such bytes are no NaNs
+        const std::int8_t src = vec();
+        makeSmall(src);
+        push({.op = op, .src1 = src, .mask = mask(), .mem = vectorAt(kC)});
+        break;
+      }
+      case VOp::kToInt: {
+        const std::int8_t dst = vec();
+        push({.op = op, .dst = dst, .src1 = vec()});
+        makeSmall(dst);
+        break;
+      }
+      case VOp::kToFloat: push({.op = op, .dst = vec(), .src1 = vec()}); break;
+      case VOp::kDotI8:
+      case VOp::kDotI8Load: {
+        if (!p_.isa.byteDot()) break;
+        const std::int8_t dst = vec();
+        if (op == VOp::kDotI8)
+          push({.op = op, .dst = dst, .src1 = vec(), .src2 = vec()});
+        else
+          push({.op = op, .dst = dst, .src1 = vec(), .mem = vectorAt(kA)});
+        makeSmall(dst);
+        break;
+      }
       case VOp::kTileConfigure:
       case VOp::kTileRelease: break;  // outside loops alone: the program's first and last
       case VOp::kTileZero:
@@ -235,6 +268,7 @@ class VectorGenerator {
       case VOp::kOr:
       case VOp::kXor:
       case VOp::kAddInt:
+      case VOp::kSubInt:
       case VOp::kMinInt:
       case VOp::kMaxInt: integers(op); break;
       default: push({.op = op, .dst = vec(), .src1 = vec(), .src2 = vec()}); break;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Asks of `cubejit kernel` whether what dump writes is read, computes what it computed, and runs only if it is sound.
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
 #include "codegen/tile/print.h"
 #include "tests/support/cli.h"
 #include "tests/support/small_tile_program.h"
@@ -8,6 +11,7 @@
 namespace cubejit {
 namespace {
 
+using Json = nlohmann::json;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
@@ -144,6 +148,77 @@ TEST_F(KernelCli, TakesKernelsOfTheLanguage) {
   refused("--set M=2,by=1 --tune --db tune.db", "rows has no parameter to vary");
   refused("--set M=2 --tune --budget 0s --db tune.db", "--budget");
   EXPECT_THAT(run("kernel small.tile --set M=2").err, HasSubstr("--set is for kernels; programs have no parameters"));
+}
+
+TEST_F(KernelCli, ReportsAndListsWhatWasTuned) {
+  write("rows.tile",
+        "cubejit kernel 1\nkernel rows\nparameter M\nparameter by in 1 2\ninput X f32 [M, 3]\noutput Y f32 [M]\nindex "
+        "j in 3\nparallel i in M by by\n  Y[i] = sum[j](X[i, j]) * 2 ; </script>\n");
+  const Outcome tuned = run("kernel rows.tile --set M=2 --tune --budget 20s --db tune.db --report page.html");
+  if (tuned.code == 3) GTEST_SKIP() << "nothing runs here";
+  ASSERT_EQ(tuned.code, 0) << tuned.err;
+  const std::string page = slurp(folder_ / "page.html");
+  const std::string begin = "<script id=\"data\" type=\"application/json\">";
+  const std::size_t at = page.find(begin) + begin.size();
+  const Json data = Json::parse(page.substr(at, page.find("</script>", at) - at));
+  EXPECT_EQ(data["kernel"], "rows");
+  EXPECT_EQ(data["set"]["M"], "2");
+  EXPECT_EQ(data["choices"], 2);
+  EXPECT_EQ(data["tried"], 1);
+  ASSERT_EQ(data["trials"].size(), 2U);
+  const Json &untuned = data["trials"][0], &other = data["trials"][1];
+  EXPECT_EQ(untuned["settings"], "by=1");
+  EXPECT_TRUE(untuned["untuned"].get<bool>() && untuned["verified"].get<bool>() && untuned["now"].get<bool>());
+  EXPECT_GT(untuned["ns"], 0);
+  EXPECT_GE(untuned["spread"], 0);
+  EXPECT_EQ(other["settings"], "by=2");
+  EXPECT_FALSE(other["untuned"].get<bool>());
+  // A second run tries nothing, and its page has what the first one found.
+  ASSERT_EQ(run("kernel rows.tile --set M=2 --tune --db tune.db --report again.html").code, 0);
+  const std::string again = slurp(folder_ / "again.html");
+  EXPECT_THAT(again, AllOf(HasSubstr("\"settings\":\"by=2\""), HasSubstr("\"tried\":0"), HasSubstr("\"now\":false")));
+  refused(2, "kernel rows.tile --set M=2 --tune --db tune.db --report tune.db", {"tune.db"});
+  refused(2, "kernel rows.tile --set M=2 --report page2.html", {"--report is of --tune"});
+
+  const Outcome list = run("db list --db tune.db"), json = run("db list --db tune.db --json --pass kernel");
+  EXPECT_EQ(list.code, 0) << list.err;
+  EXPECT_THAT(list.out, HasSubstr("rows(M=2)                            kernel    1       3     0"));
+  const Json line = Json::parse(json.out);
+  EXPECT_EQ(line["name"], "rows(M=2)");
+  EXPECT_EQ(line["pass"], "kernel");
+  EXPECT_EQ(line["trials"], 3) << "the untuned choice of each run, and the other one";
+  EXPECT_EQ(run("db list --db tune.db --json --pass dx").out, "");
+  EXPECT_EQ(run("db list --db tune.db --json --name columns").out, "");
+  EXPECT_THAT(run("db show --db tune.db").out,
+              AllOf(HasSubstr("rows(M=2) kernel measured untuned verified"), HasSubstr("\n  by=2\n")));
+  const std::string shown = run("db show --db tune.db --json").out;
+  EXPECT_EQ(Json::parse(shown.substr(0, shown.find('\n')))["settings"], "by=1");
+  EXPECT_THAT(run("db best --db tune.db").err, HasSubstr("no records yet"));
+}
+
+TEST_F(KernelCli, SaysWhatEachStatementReaches) {
+  write("gemm.tile",
+        "cubejit kernel 1\nkernel gemm\ninput A f32 [60, 100]\ninput B f32 [100, 64]\noutput C f32 [60, 64]\n"
+        "output D f32 [60, 64]\nindex k in 100\nindex j in 64\nparallel i in 60 by 4\n"
+        "  C[i, j] = sum[k](A[i, k] * B[k, j])\n  D[i, j] = A[i, j]\n");
+  const Outcome o = run("kernel gemm.tile --time --breakdown");
+  if (o.code == 3) GTEST_SKIP() << "nothing runs here";
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_THAT(o.out,
+              AllOf(HasSubstr("one of 1 thread reaches "), HasSubstr("GB/s  held up by     statement\n"),
+                    HasSubstr("walking over loops and addresses between them\n"), HasSubstr("waiting, of 1 threads")));
+  const std::size_t sum = o.out.find(" C.sum: k");
+  ASSERT_NE(sum, std::string::npos) << o.out;
+  const std::string line = o.out.substr(o.out.rfind('\n', sum) + 1, o.out.find('\n', sum) - o.out.rfind('\n', sum) - 1);
+  EXPECT_THAT(line, AllOf(HasSubstr(" 15 calls a run of "), HasSubstr("; reads 408.0 KB, writes 15.4 KB")));
+  double share = 0, gflops = 0;
+  ASSERT_EQ(std::sscanf(line.c_str(), "%lf %% %lf", &share, &gflops), 2) << line;
+  EXPECT_GT(share, 0);
+  EXPECT_GT(gflops, 0.1);
+  const std::size_t copied = o.out.find(" D.copy: k");
+  ASSERT_NE(copied, std::string::npos) << o.out;
+  EXPECT_THAT(o.out.substr(copied, 90), HasSubstr("reads 15.4 KB, writes 15.4 KB"));
+  EXPECT_THAT(run("kernel gemm.tile --breakdown").err, HasSubstr("--breakdown is of --time"));
 }
 
 // Tensors that are called as a convolution's are, and as C's words.

@@ -75,18 +75,60 @@ std::string keyText(const TuneRecord& r) {
                      r.key.backend, r.key.threads);
 }
 
+constexpr const char* kKernel = "kernel";  // as a pass is called
+
+// "gemm(K=64,M=96)": the kernel, and the parameters that the caller chose.
+std::string nameOf(const KernelRecord& r) {
+  const Json identity = Json::parse(r.key.identity, nullptr, false);
+  std::string set;
+  if (identity.is_object() && identity.contains("set") && identity["set"].is_object()) {
+    for (const auto& [name, value] : identity["set"].items()) {
+      if (value.is_string()) set += (set.empty() ? "" : ",") + name + "=" + value.get<std::string>();
+    }
+  }
+  return r.name + (set.empty() ? "" : "(" + set + ")");
+}
+
+// What was tried, of a problem's pass or of a kernel in the kernel language.
+struct Tried {
+  std::string key, name, pass, machine;
+  int threads = 1;
+  const Trial* trial = nullptr;
+  std::string choice;  // a plan, or parameters' values
+};
+
+std::vector<Tried> triedOf(const std::vector<TuneRecord>& records, const std::vector<KernelRecord>& kernels,
+                           const DbFlags& flags) {
+  std::vector<Tried> all;
+  for (const TuneRecord& r : records) {
+    if (matches(r, flags))
+      all.push_back(
+          {keyText(r), r.key.problem.name, toString(r.key.pass), r.key.machine, r.key.threads, &r, planToJson(r.plan)});
+  }
+  for (const KernelRecord& r : kernels) {
+    const std::string name = nameOf(r);
+    if (name.find(flags.name) == std::string::npos || (!flags.pass.empty() && flags.pass != kKernel) ||
+        r.key.machine.find(flags.machine) == std::string::npos)
+      continue;
+    const std::string key =
+        fmt::format("{} {} {} {} {}", kKernel, r.key.identity, r.key.machine, r.key.backend, r.key.threads);
+    all.push_back({key, name, kKernel, r.key.machine, r.key.threads, &r, r.settings});
+  }
+  return all;
+}
+
 // Per key: how much was tried, and the best.
-int list(const std::vector<TuneRecord>& records, const DbFlags& flags) {
+int list(const std::vector<Tried>& all, const DbFlags& flags) {
   struct Line {
-    const TuneRecord* best = nullptr;
-    const TuneRecord* any = nullptr;
+    const Tried* any = nullptr;
+    const Trial* best = nullptr;
     int trials = 0, bad = 0;
   };
   std::map<std::string, Line> lines;
-  for (const TuneRecord& r : records) {
-    if (!matches(r, flags)) continue;
-    Line& line = lines[keyText(r)];
-    line.any = &r;
+  for (const Tried& tried : all) {
+    const Trial& r = *tried.trial;
+    Line& line = lines[tried.key];
+    line.any = &tried;
     ++line.trials;
     const bool bad =
         r.status == TrialStatus::kWrong || r.status == TrialStatus::kCrashed || r.status == TrialStatus::kTimedOut;
@@ -96,46 +138,63 @@ int list(const std::vector<TuneRecord>& records, const DbFlags& flags) {
       line.best = &r;
   }
   if (!flags.json)
-    fmt::print("{:<36} {:<3} {:>4} {:>7} {:>5} {:>10} {:>7}  machine\n", "problem", "", "thr", "trials", "bad",
-               "best ms", "gain");
+    fmt::print("{:<36} {:<6} {:>4} {:>7} {:>5} {:>10} {:>7}  machine\n", "problem or kernel", "", "thr", "trials",
+               "bad", "best ms", "gain");
   for (const auto& [key, line] : lines) {
     const double ms = line.best == nullptr ? 0 : static_cast<double>(medianNs(line.best->samplesNs)) * 1e-6;
     const double gain = line.best == nullptr ? 0 : 1 / line.best->relative;
-    const TuneRecord& r = *line.any;
+    const Tried& r = *line.any;
     if (flags.json) {
       fmt::print("{}", jsonLine(Json{{"schema", "cubejit.db/1"},
-                                     {"name", r.key.problem.name},
-                                     {"pass", toString(r.key.pass)},
-                                     {"threads", r.key.threads},
-                                     {"machine", r.key.machine},
+                                     {"name", r.name},
+                                     {"pass", r.pass},
+                                     {"threads", r.threads},
+                                     {"machine", r.machine},
                                      {"trials", line.trials},
                                      {"bad", line.bad},
                                      {"best_ns", line.best == nullptr ? 0 : medianNs(line.best->samplesNs)},
                                      {"gain", gain}}));
     } else {
-      fmt::print("{:<36} {:<3} {:>4} {:>7} {:>5} {:>10.3f} {:>6.2f}x  {}\n",
-                 printable(r.key.problem.name.substr(0, 36)), toString(r.key.pass), r.key.threads, line.trials,
-                 line.bad, ms, gain, printable(r.key.machine));
+      fmt::print("{:<36} {:<6} {:>4} {:>7} {:>5} {:>10.3f} {:>6.2f}x  {}\n", printable(r.name.substr(0, 36)), r.pass,
+                 r.threads, line.trials, line.bad, ms, gain, printable(r.machine));
     }
   }
   return 0;
 }
 
-int show(const std::vector<TuneRecord>& records, const DbFlags& flags) {
-  for (const TuneRecord& r : records) {
-    if (!matches(r, flags)) continue;
+int show(const std::vector<TuneRecord>& records, const std::vector<Tried>& all, const DbFlags& flags) {
+  if (flags.json) {
+    for (const TuneRecord& r : records) {
+      if (matches(r, flags)) fmt::print("{}\n", recordToJson(r));
+    }
+  }
+  for (const Tried& tried : all) {
+    const Trial& r = *tried.trial;
+    if (flags.json && tried.pass != kKernel) continue;  // above, as export writes it
     if (flags.json) {
-      fmt::print("{}\n", recordToJson(r));
+      fmt::print("{}", jsonLine(Json{{"schema", "cubejit.kernel_record/1"},
+                                     {"name", tried.name},
+                                     {"settings", tried.choice},
+                                     {"threads", tried.threads},
+                                     {"machine", tried.machine},
+                                     {"status", toString(r.status)},
+                                     {"untuned", r.untuned},
+                                     {"won", r.won},
+                                     {"verified", r.verified},
+                                     {"relative", r.relative},
+                                     {"samples_ns", r.samplesNs},
+                                     {"run", r.run},
+                                     {"message", r.message}}));
       continue;
     }
     fmt::print("{} {} {}{}{} relative {:.4f} median {:.3f} ms ({} samples) code {} run {}{}{}\n  {}\n",
-               printable(r.key.problem.name), toString(r.key.pass), toString(r.status),
+               printable(tried.name), tried.pass, toString(r.status),
                r.untuned ? " untuned"
                : r.won   ? " won"
                          : "",
                r.verified ? " verified" : "", r.relative, static_cast<double>(medianNs(r.samplesNs)) * 1e-6,
                r.samplesNs.size(), printable(r.code), printable(r.run), r.message.empty() ? "" : ": ",
-               onOneLine(r.message), planToJson(r.plan));
+               onOneLine(r.message), printable(tried.choice));
   }
   return 0;
 }
@@ -317,15 +376,19 @@ int db(What what, const DbFlags& flags, const std::string& typed) {
                "note: {} records do not read (of another version of cubejit, or damaged) and are left out; see "
                "`cubejit db verify`\n",
                unreadable);
-  if (records->empty() && unreadable == 0) {
+  const auto kernels = (*store)->allKernels();
+  if (!kernels.ok()) return report(kernels.error(), typed);
+  const bool shown = what == What::kList || what == What::kShow;
+  if (records->empty() && unreadable == 0 && (kernels->empty() || !shown)) {
     fmt::print(stderr, "no records yet: {} holds none; `cubejit tune` adds some\n", printable(*path));
     return what == What::kDiff ? diff(*records, flags, typed) : 0;
   }
-  if (what == What::kShow) return show(*records, flags);
+  const std::vector<Tried> tried = triedOf(*records, *kernels, flags);
+  if (what == What::kShow) return show(*records, tried, flags);
   if (what == What::kBest) return best(*records, flags);
   if (what == What::kExport) return exportRecords(*records, flags);
   if (what == What::kDiff) return diff(*records, flags, typed);
-  return list(*records, flags);
+  return list(tried, flags);
 }
 
 }  // namespace
@@ -345,20 +408,23 @@ void addDb(CLI::App& app, Action& action) {
     });
     return sub;
   };
-  const auto filters = [&](CLI::App* sub) {
+  const auto filters = [&](CLI::App* sub, bool kernels = false) {
     sub->add_option("--name", flags->name, "Only problems whose name holds this text");
-    sub->add_option("--pass,--gradient", flags->pass, "Only y, dx, dw or db")->check([](const std::string& text) {
-      const auto pass = parsePass(text);
-      return pass.ok() ? std::string() : pass.error().message;
-    });
+    sub->add_option("--pass,--gradient", flags->pass,
+                    kernels ? "Only y, dx, dw or db, or kernel: those of kernels in the kernel language"
+                            : "Only y, dx, dw or db")
+        ->check([kernels](const std::string& text) {
+          const auto pass = parsePass(text);
+          return pass.ok() || (kernels && text == kKernel) ? std::string() : pass.error().message;
+        });
     sub->add_option(
         "--machine", flags->machine,
         "Only records whose machine, as `db list` shows it, holds this text: emulated/ascend910b2/, /fast/");
     return sub;
   };
   const auto json = [&](CLI::App* sub) { sub->add_flag("--json", flags->json, "One JSON object a line"); };
-  json(filters(add("list", "Problems with the number of trials and the best gain", What::kList)));
-  json(filters(add("show", "Every record", What::kShow, " --pass dx")));
+  json(filters(add("list", "Problems and kernels with the number of trials and the best gain", What::kList), true));
+  json(filters(add("show", "Every record", What::kShow, " --pass dx"), true));
   json(filters(add("best", "The winners as pins (--pin), or with --json as records", What::kBest, " --pass dx")));
   filters(add("export", "Every record as a JSON line", What::kExport, " --jsonl"))
       ->add_flag("--jsonl", flags->jsonl, "The form of the export (there is one)");

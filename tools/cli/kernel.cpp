@@ -27,6 +27,8 @@
 #include "failure.h"
 #include "interrupts.h"
 #include "kernel_program.h"
+#include "kernel_report.h"
+#include "python_kernel.h"
 #include "request.h"
 #include "runtime/dump/dump.h"
 #include "runtime/loader/backends.h"
@@ -39,18 +41,20 @@ namespace {
 
 struct KernelFlags {
   std::string file, isa;
+  PythonKernel python;  // whose places errors name; empty: the file is a text
   bool verify = false, interpret = false, time = false, tune = false, breakdown = false;
   std::vector<std::string> emit, inputs, outputs, settings;
-  std::string store, budget = "10s", backend;
+  std::string store, budget = "10s", backend, report;
   DumpRequest dump;
   std::uint64_t seed = 1;
   int threads = 1;
 };
 
 // What is wrong with a program that came from outside is no bug of ours.
-Error ofTheFile(Error error, const std::string& file) {
+Error ofTheFile(Error error, const KernelFlags& flags) {
   if (error.code == ErrorCode::kInternal) error.code = ErrorCode::kInvalidProblem;
-  error.message = printable(file) + ": " + error.message;
+  const bool python = !flags.python.places.empty();
+  error.message = python ? flags.python.placed(error.message) : printable(flags.file) + ": " + error.message;
   return error;
 }
 
@@ -123,8 +127,8 @@ Status emitTile(const TileProgram& program, const KernelFlags& flags, const std:
 
 Status handleVector(const std::string& text, const KernelFlags& flags) {
   const auto parsed = parseVectorProgram(text);
-  if (!parsed.ok()) return ofTheFile(parsed.error(), flags.file);
-  if (const Status sound = cubejit::verify(*parsed); !sound.ok()) return ofTheFile(sound.error(), flags.file);
+  if (!parsed.ok()) return ofTheFile(parsed.error(), flags);
+  if (const Status sound = cubejit::verify(*parsed); !sound.ok()) return ofTheFile(sound.error(), flags);
   if (flags.interpret || flags.time || !flags.inputs.empty() || !flags.outputs.empty() || !flags.isa.empty())
     return invalidInput(
         "a vector program says its ISA and no buffers: --verify and --emit vector,asm are what it takes");
@@ -132,15 +136,15 @@ Status handleVector(const std::string& text, const KernelFlags& flags) {
   const auto legal = legalize(*parsed);
   for (const std::string& stage : flags.emit) {
     if (stage == "tile") return invalidInput("--emit tile of a vector program; it has vector and asm");
-    if (!legal.ok()) return ofTheFile(legal.error(), flags.file);
+    if (!legal.ok()) return ofTheFile(legal.error(), flags);
     CUBEJIT_RETURN_IF_ERROR(emitVector(*legal, stage));
   }
   return Unit{};
 }
 
 Status handleTile(const Result<TileProgram>& parsed, const KernelFlags& flags) {
-  if (!parsed.ok()) return ofTheFile(parsed.error(), flags.file);
-  if (const Status sound = cubejit::verify(*parsed); !sound.ok()) return ofTheFile(sound.error(), flags.file);
+  if (!parsed.ok()) return ofTheFile(parsed.error(), flags);
+  if (const Status sound = cubejit::verify(*parsed); !sound.ok()) return ofTheFile(sound.error(), flags);
   fmt::print(stderr, "{}: sound; {} buffers, {} kernels, {} lists, {} phases\n", printable(parsed->name),
              parsed->buffers.size(), parsed->kernels.size(), parsed->lists.size(), parsed->phases.size());
   KernelData data;
@@ -169,7 +173,11 @@ Status tune(const std::string& text, const lang::Settings& settings, const Kerne
   setup.seed = flags.seed;
   CUBEJIT_TRY(seconds, parseDuration("--budget", flags.budget));
   setup.mostSeconds = seconds;
-  setup.tried = [](const KernelRecord& record) { fmt::print(stderr, "{}\n", lineOf(record)); };
+  std::vector<KernelRecord> tried;
+  setup.tried = [&](const KernelRecord& record) {
+    fmt::print(stderr, "{}\n", lineOf(record));
+    if (!flags.report.empty()) tried.push_back(record);
+  };
   setup.stop = stopRequested;
   listenForInterrupts();
   CUBEJIT_TRY(found, tuneKernel(setup, session.machine(), session.options()));
@@ -178,7 +186,7 @@ Status tune(const std::string& text, const lang::Settings& settings, const Kerne
       "{}: {:.3f} us untuned, {:.2f} times as fast with {}; {} of {:.0f} choices tried, {} known before, {:.1f} s\n",
       found.untuned.name, static_cast<double>(medianNs(found.untuned.samplesNs)) * 1e-3, 1 / found.best.relative,
       found.best.settings, found.tried, found.choices, found.known, found.seconds);
-  return Unit{};
+  return flags.report.empty() ? Status(Unit{}) : writeKernelReport(flags.report, found, tried, session);
 }
 
 // A kernel in the kernel language: its program for the ISA asked for, or the best of this CPU.
@@ -199,13 +207,15 @@ Status handleKernel(const std::string& text, KernelFlags flags) {
   const Session session(options);
   CUBEJIT_RETURN_IF_ERROR(session.status());
   if (flags.tune) {
+    CUBEJIT_RETURN_IF_ERROR(
+        distinctFiles({{"--report", flags.report}}, {{"FILE", flags.file}, {"the store", options.store}}));
     CUBEJIT_RETURN_IF_ERROR(checkRunnable(level));
     const Status tuned = tune(text, settings, flags, session);
-    if (!tuned.ok()) return ofTheFile(tuned.error(), flags.file);
+    if (!tuned.ok()) return ofTheFile(tuned.error(), flags);
   }
   const auto chosen = withTunedSettings(text, settings, session.machine(), session.options());
   const auto source = lang::parse(text, chosen);
-  if (!source.ok()) return ofTheFile(source.error(), flags.file);
+  if (!source.ok()) return ofTheFile(source.error(), flags);
   for (const lang::Parameter& p : source->parameters)
     fmt::print(stderr, "{} = {}{}\n", printable(p.name), p.textOf(p.value),
                chosen.count(p.name) > settings.count(p.name) ? " (tuned)" : "");
@@ -225,12 +235,21 @@ Status handleKernel(const std::string& text, KernelFlags flags) {
 }
 
 Status kernel(const KernelFlags& flags) {
+  if (!flags.report.empty() && !flags.tune) return invalidInput("--report is of --tune");
+  if (flags.breakdown && !flags.time) return invalidInput("--breakdown is of --time");
   const bool dumps = !flags.dump.directory.empty();
   for (const std::string& stage : flags.emit) {
     if (!dumps && stage != "tile" && stage != "vector" && stage != "asm")
       return invalidInput(
           fmt::format("unknown stage '{}' of --emit; there are tile, vector, asm, and with --dump {}, all",
                       printable(stage), fmt::join(dumpStageNames(), ", ")));
+  }
+  if (const auto file = pythonFileOf(flags.file)) {
+    KernelFlags read = flags;
+    CUBEJIT_TRY(made, readPythonKernel(*file));
+    read.file = file->path;
+    read.python = std::move(made);
+    return handleKernel(read.python.text, read);
   }
   CUBEJIT_TRY(text, readText(flags.file, "a kernel, a tile program or a vector program", Stage::kProblem));
   const std::size_t line = std::min(text.size(), text.find_first_not_of(" \t\r\n"));
@@ -249,7 +268,11 @@ void addKernel(CLI::App& app, Action& action) {
                                          "writes them, and verify it; then interpret, emit, dump or time it");
   example(*command, "kernel layer.tile --interpret");
   auto flags = std::make_shared<KernelFlags>();
-  command->add_option("FILE", flags->file, "The program's text; its first line says which sort and version it is")
+  command
+      ->add_option("FILE", flags->file,
+                   "The program's text, whose first line says which sort and version it is; or FILE.py, in which "
+                   "cubejit.define makes a kernel, FILE.py:NAME where it makes several ($CUBEJIT_PYTHON, or python3, "
+                   "runs it)")
       ->required();
   command
       ->add_option("--set", flags->settings,
@@ -278,6 +301,7 @@ void addKernel(CLI::App& app, Action& action) {
       "--tune", flags->tune,
       "Measure values of parameters that are not set, of those lists that the kernel's text has, and keep "
       "what is found in the store; what is asked beside it is done with the best");
+  command->add_option("--report", flags->report, "With --tune: write a page about what was tried to this HTML file");
   command->add_option("--budget", flags->budget, "Time that --tune takes, e.g. 90s or 2m (default: 10s)");
   command->add_option("--db", flags->store, "The store of tuning records (default: $CUBEJIT_DB, or the user's)");
   command->add_option("--threads", flags->threads, "Threads that --time and --tune run on (default: 1)")

@@ -13,6 +13,7 @@
 #include "codegen/tile/caller_buffers.h"
 #include "codegen/tile/interpret_program.h"
 #include "cubejit/cubejit.hpp"
+#include "kernel_breakdown.h"
 #include "npy.h"
 #include "runtime/exec/launch.h"
 #include "runtime/exec/program_memory.h"
@@ -67,42 +68,6 @@ void tell(const Buffer& buffer, const char* bytes) {
              digest.text(), sum, first);
 }
 
-// Calls of the program by the kernels they call: a kernel belongs to the first.
-void nameCalls(const TileProgram& program, const std::vector<Node>& nodes, std::vector<std::string>& names) {
-  for (const Node& node : nodes) {
-    nameCalls(program, node.body, names);
-    if (!node.isCall()) continue;
-    for (const Variant& variant : node.call.variants) {
-      std::string* const name = variant.kernel < 0 ? nullptr : &names[static_cast<std::size_t>(variant.kernel)];
-      if (name != nullptr && name->empty()) *name = node.call.name;
-    }
-  }
-}
-
-// Where all runs so far, `wall` nanoseconds together, went.
-void tellBreakdown(const CompiledPass& part, double wall, double runs, int threads) {
-  const KernelTimes& times = *part.launch->times();
-  const TileProgram& program = part.tile;
-  const double all = wall * threads;
-  double inKernels = 0, inPhases = 0;
-  std::vector<std::string> names(program.kernels.size());
-  for (const Phase& phase : program.phases) nameCalls(program, phase.body, names);
-  std::vector<std::pair<double, std::string>> lines;
-  for (std::size_t k = 0; k < program.kernels.size(); ++k) {
-    const TimeCount time = times.kernel(k);
-    if (time.calls == 0) continue;
-    inKernels += time.nanoseconds;
-    lines.emplace_back(time.nanoseconds, fmt::format("{}: k{}, {:.0f} calls a run of {:.1f} ns", names[k], k,
-                                                     static_cast<double>(time.calls) / runs,
-                                                     time.nanoseconds / static_cast<double>(time.calls)));
-  }
-  for (std::size_t p = 0; p < program.phases.size(); ++p) inPhases += times.phase(p).nanoseconds;
-  std::sort(lines.rbegin(), lines.rend());
-  lines.emplace_back(inPhases - inKernels, "walking over loops and addresses between them");
-  lines.emplace_back(all - inPhases, fmt::format("waiting, of {} threads, and beginning and ending runs", threads));
-  for (const auto& [ns, text] : lines) fmt::print("  {:>5.1f} %  {}\n", 100 * ns / all, text);
-}
-
 constexpr double kLeastSeconds = 0.2;
 constexpr std::size_t kLeastRuns = 5, kMostRuns = 1000;
 
@@ -147,8 +112,8 @@ Status timeKernels(const TileProgram& program, const KernelData& data, const Opt
   fmt::print("{}: {:.3f} us at least, {:.3f} us in the middle of {} runs, {}, {}\n", program.name,
              seconds.front() * 1e6, seconds[seconds.size() / 2] * 1e6, seconds.size(),
              options.threads == 1 ? "one thread" : fmt::format("{} threads", options.threads), toString(*options.isa));
-  if (breakdown) tellBreakdown(*part, all * 1e9, static_cast<double>(seconds.size()), options.threads);
-  return Unit{};
+  if (!breakdown) return Unit{};
+  return tellBreakdown(*part, session.machine(), all * 1e9, static_cast<double>(seconds.size()), options.threads);
 }
 
 }  // namespace cubejit::cli

@@ -62,7 +62,15 @@ bool parseShape(const std::string& text, std::vector<std::int64_t>& shape) {
   return true;
 }
 
-const char* typeName(DType type) { return type == DType::kF16 ? "<f2" : type == DType::kBf16 ? "<u2" : "<f4"; }
+const char* typeName(DType type) {
+  switch (type) {
+    case DType::kF16: return "<f2";
+    case DType::kBf16: return "<u2";
+    case DType::kI8: return "|i1";
+    case DType::kI32: return "<i4";
+    default: return "<f4";
+  }
+}
 
 std::string headerOf(const NpyOutput& output) {
   std::string header = std::string("{'descr': '") + typeName(output.type) +
@@ -110,11 +118,11 @@ Result<NpyArray> readNpy(const std::string& path, const std::vector<std::int64_t
   }
   const std::string type = valueOf(header, "descr"), order = valueOf(header, "fortran_order");
   const bool floats = type == "'<f4'", bits = wanted == DType::kBf16 && (type == "'|V2'" || type == "'<V2'");
-  if (!floats && !bits && type != std::string("'") + typeName(wanted) + "'")
+  if ((!floats || isInteger(wanted)) && !bits && type != std::string("'") + typeName(wanted) + "'")
     return bad(path, "holds " + (type.empty() ? "no type" : type) + ", needed is '" + typeName(wanted) + "' (" +
                          toString(wanted) + ")" + (byteSize(wanted) == 2 ? " or '<f4' (f32)" : "") +
                          "; convert with numpy's astype");
-  const std::int64_t size = floats ? 4 : 2;
+  const std::int64_t size = floats ? 4 : byteSize(wanted);
   if (order != "False") return bad(path, "is in Fortran order; save numpy.ascontiguousarray of it");
   if (!parseShape(valueOf(header, "shape"), array.shape)) return bad(path, "has no readable shape");
   if (array.shape != expected)

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <ctime>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -148,15 +147,6 @@ Json chipRoofs(const Machine& m, const std::vector<TuneRow>& rows) {
               {"isa", m.name},
               {"peak_gflops", flops * m.npu.mhz * 1e-3},
               {"read_gbs", m.npu.paths.ddrRead * m.cores * m.npu.mhz * 1e-3}};
-}
-
-std::string utcNow() {
-  std::array<char, 40> text{};
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M UTC", &utc);
-  return text.data();
 }
 
 }  // namespace

@@ -321,7 +321,7 @@ int UnitCalls::mmadKernel(MmadKernel wanted) {
   const std::int64_t vectors = kSide / lanes_, words = this->words(), count = std::ssize(rows);
   Contract c;
   c.lanes = lanes_;
-  c.dotProducts = shortcuts_.pairs;
+  c.products = shortcuts_.pairs ? Products::kPairs : Products::kF32;
   c.label = "mmad_" + std::to_string(count) + "x16_of_" + std::to_string(m) + (rows.back() < count ? "" : "_apart") +
             (tail == 0 ? "" : "_and_" + std::to_string(tail));
   const auto section = [&](std::int64_t steps) {

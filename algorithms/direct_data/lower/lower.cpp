@@ -413,7 +413,7 @@ class DirectDataLowering {
     const std::int64_t vectors = inputVectors_ ? vectors_ : (width + lanes_ - 1) / lanes_;
     Contract contract;
     contract.lanes = lanes_;
-    contract.dotProducts = plan_.dotProducts;
+    contract.products = plan_.dotProducts ? Products::kPairs : Products::kF32;
     contract.result = resultElement_;
     contract.label = std::string("dx_") + std::to_string(lens.n * lens.d * lens.h * lens.w) + "x" +
                      std::to_string(vectors) + (width % lanes_ ? "m" + std::to_string(width % lanes_) : "");

@@ -25,7 +25,7 @@ int accumulatorSets(const Contract& contract, const Machine& machine) {
   std::size_t steps = 0;
   for (const Section& section : contract.sections) steps = std::max(steps, section.steps.size());
   const std::int64_t room = (machine.isa.vectorRegs - registersBeside(contract, machine.isa)) / sums;
-  const std::int64_t wanted = setsOfSums(sums, contract.dotProducts, machine);
+  const std::int64_t wanted = setsOfSums(sums, contract.products == Products::kPairs, machine);
   return static_cast<int>(std::max<std::int64_t>(1, std::min({wanted, room, static_cast<std::int64_t>(steps)})));
 }
 

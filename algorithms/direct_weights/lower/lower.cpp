@@ -384,7 +384,7 @@ class DirectWeightsLowering {
     }
     Contract contract;
     contract.lanes = lanes_;
-    contract.dotProducts = plan_.dotProducts;
+    contract.products = plan_.dotProducts ? Products::kPairs : Products::kF32;
     contract.vectorsB = vectorElement_;
     if (vectorElement_ == Element::kPair) contract.pairPitchB = pairBytes(v_, pairs_, !operandsTransposed_);
     const TileOfSums tile{rows, taps, width, lanes_, vectorElement_, kernelWidth_};

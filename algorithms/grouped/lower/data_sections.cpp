@@ -123,7 +123,7 @@ Contract groupedDataKernel(const GroupKernel& kernel, const GroupLanes& lanes, c
   Contract contract;
   contract.vectorsA = operand.element;
   contract.result = result.element;
-  contract.dotProducts = dotProducts;
+  contract.products = dotProducts ? Products::kPairs : Products::kF32;
   contract.lanes = lanes.lanes;
   contract.label = "dx_grouped" + unitLabel(unit.groups) + "_" +
                    (kernel.rows() > 1 ? std::to_string(kernel.rows()) + "x" : "") + std::to_string(kernel.columns()) +

@@ -19,7 +19,7 @@ std::int64_t chainOf(const Contract& contract, const Section& section) {
   for (std::size_t k = 0; k < section.steps.size(); ++k) {
     const std::size_t set = k % static_cast<std::size_t>(contract.sets) * contract.accumulators.size();
     for (const AOperand& a : section.steps[k].a) {
-      for (const Use& use : a.uses) products[set + static_cast<std::size_t>(use.acc)] += contract.dotProducts ? 2 : 1;
+      for (const Use& use : a.uses) products[set + static_cast<std::size_t>(use.acc)] += membersOf(contract.products);
     }
   }
   return products.empty() ? 0 : *std::max_element(products.begin(), products.end());

@@ -35,7 +35,7 @@ TEST(AccumulatorSets, KeepTheMultipliersBusy) {
   EXPECT_EQ(accumulatorSets(tile(3, 8), m), 3);
   EXPECT_EQ(accumulatorSets(tile(1, 8), m), 4);  // the most
   Contract pairs = tile(5, 8);
-  pairs.dotProducts = true;  // six cycles
+  pairs.products = Products::kPairs;  // six cycles
   EXPECT_EQ(accumulatorSets(pairs, m), 3);
   Machine zen4 = m;
   zen4.rates = ratesOf(HostCore::kZen4);

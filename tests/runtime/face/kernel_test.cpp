@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "cubejit/cubejit.hpp"
+#include "cubejit/machines.h"
 
 namespace cubejit {
 namespace {
@@ -60,6 +61,55 @@ TEST_F(KernelFace, SaysWhatTheTextDeclaresAndRuns) {
   for (std::thread& t : busy) t.join();
 }
 
+TEST_F(KernelFace, AreGeneratedOnceForATextAndItsParameters) {
+  const auto made = [](const KernelParameters& parameters, const Options& options = {}) {
+    return TiledKernel::create(kRows, parameters, options).value();
+  };
+  const auto first = made({{"M", 9}});
+  const auto same = [&](const std::unique_ptr<TiledKernel>& other) { return &other->tensors() == &first->tensors(); };
+  EXPECT_TRUE(same(made({{"M", 9}})));
+  EXPECT_FALSE(same(made({{"M", 8}})));
+  EXPECT_FALSE(same(TiledKernel::create(std::string(kRows) + "; another text\n", {{"M", 9}}).value()));
+  Options other;
+  other.backend = BackendKind::kTileInterpreter;
+  EXPECT_FALSE(same(made({{"M", 9}}, other)));
+  other = {};
+  other.store = "/nowhere/tune.db";  // whose choice of parameters may be another
+  EXPECT_FALSE(same(made({{"M", 9}}, other)));
+  other = {};
+  other.cacheCapacity = 1;
+  made({{"M", 10}}, other);
+  EXPECT_FALSE(same(made({{"M", 9}}))) << "it was dropped for M = 10";
+  std::vector<float> own(9), x(9 * 25, 1);
+  ASSERT_TRUE(first->run({x.data(), own.data()}).ok()) << "what is dropped lives on with its holder";
+  EXPECT_EQ(own, std::vector<float>(9, 40));
+  Options chip;
+  chip.machine = machineByName("ascend910b2").value();
+  EXPECT_FALSE(TiledKernel::create(kRows, {{"M", 9}}, chip).ok()) << "what is kept is of hosts";
+}
+
+TEST_F(KernelFace, AreLetGoOfByTuning) {
+  Options options;
+  options.threads = 1;
+  const auto first = TiledKernel::create(kRows, {{"M", 11}}, options).value();
+  ASSERT_TRUE(TiledKernel::tune(kRows, {{"M", 11}}, options, 0.01).ok());
+  EXPECT_NE(&TiledKernel::create(kRows, {{"M", 11}}, options).value()->tensors(), &first->tensors());
+}
+
+TEST_F(KernelFace, ManyThreadsOneGeneration) {
+  std::vector<const std::vector<KernelTensor>*> found(8);
+  std::vector<std::unique_ptr<TiledKernel>> kernels(found.size());
+  std::vector<std::thread> busy;
+  for (std::size_t t = 0; t < found.size(); ++t) {
+    busy.emplace_back([&, t] {
+      kernels[t] = TiledKernel::create(kRows, {{"M", 13}}).value();
+      found[t] = &kernels[t]->tensors();
+    });
+  }
+  for (std::thread& t : busy) t.join();
+  for (const auto* tensors : found) EXPECT_EQ(tensors, found[0]);
+}
+
 TEST_F(KernelFace, RefusesWithEverythingThatIsWrong) {
   const auto told = [](const auto& result) { return result.ok() ? std::string() : result.error().message; };
   EXPECT_THAT(told(TiledKernel::create(kRows)), HasSubstr("line 3, column 11: M has no value"));
@@ -76,6 +126,20 @@ TEST_F(KernelFace, RefusesWithEverythingThatIsWrong) {
               HasSubstr("threads = -1 must be at least 0; 0 is as many as the options or the process allow"));
   EXPECT_THAT(told(kernel->run({x_.data(), y_.data()}, reinterpret_cast<char*>(x_.data()) + 4)),
               HasSubstr("multiple of 64"));
+}
+
+TEST_F(KernelFace, ParametersFollowFromArrays) {
+  const KernelSignature signature = KernelSignature::of(kRows).value();
+  EXPECT_EQ(signature.name(), "rows");
+  EXPECT_EQ(signature.inputs(), std::vector<std::string>{"X"});
+  EXPECT_EQ(signature.outputs(), std::vector<std::string>{"Y"});
+  EXPECT_EQ(signature.parameters(), (std::vector<std::string>{"M", "by"}));
+  EXPECT_EQ(signature.parametersFor({{"X", DType::kF32, {7, 20}}}, {{"by", 1}}).value(),
+            (KernelParameters{{"M", 7}, {"by", 1}}));
+  const auto contradicted = signature.parametersFor({{"X", DType::kF32, {7, 21}}, {"Y", DType::kF32, {8}}});
+  EXPECT_EQ(contradicted.error().message,
+            "dimension 1 of X is 21; the kernel's is 20\ndimension 0 of Y is 8; M is 7 by dimension 0 of X");
+  EXPECT_FALSE(KernelSignature::of("nonsense").ok());
 }
 
 TEST_F(KernelFace, DumpsWhatItWasGeneratedFrom) {

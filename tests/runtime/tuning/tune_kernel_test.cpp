@@ -89,7 +89,8 @@ TEST_F(TuneKernel, WhatWonIsUsed) {
     winner.settings = settings;
     winner.relative = 0.001;
     ASSERT_TRUE(store->addKernel(winner).ok());
-    EXPECT_EQ(rowsOf({}, TuneMode::kUse), "8") << settings;
+    const Session session(optionsWith(session_.options().store));
+    EXPECT_EQ(withTunedSettings(kRows, {}, session.machine(), session.options()).at("rows"), "8") << settings;
   }
   EXPECT_TRUE(store->all()->empty()) << "records of problems";
 }
