@@ -26,6 +26,11 @@ PAUSE = 0.05  # seconds; threads of who ran before still spin for a while
 SIZES = {"f32": 4, "bf16": 2, "f16": 2}
 FORMS = {"nn": "A B", "nt": "A B^T", "tn": "A^T B", "tt": "A^T B^T"}
 
+# Those that may be the fastest, of each form.
+KERNELS = {"nn": ["gemm_batched", "gemm_direct", "gemm_blocked", "gemm_tall", "gemm_few_columns"], "nt": ["gemm_nt", "gemm_nt_few_rows"],
+           "tn": ["gemm_tn"], "tt": ["gemm_tt"]}
+KERNELS_OF_BATCHES = ["gemm_batched", "gemm_direct"]
+
 # batch, M, N, K
 PRODUCTS = {
     "nn": [(1, size, size, size) for size in (64, 128, 256, 384, 512, 1024, 2048)]
@@ -44,7 +49,7 @@ def products(element):
         for batch, m, n, k in shapes:
             sizes = {"batch": batch, "m": m, "n": n, "k": k}
             name = "x".join(map(str, ([batch] if batch > 1 else []) + [m, n, k]))
-            kernels = [f"gemm_{form}"] if form != "nn" else ["gemm_batched"] + ["gemm_few_rows", "gemm_few_columns"] * (batch == 1)
+            kernels = KERNELS[form] if batch == 1 else KERNELS_OF_BATCHES
             yield {"name": f"gemm {name} {form} {element}", "op": "gemm", "shape": name, "form": form, "types": element, "input": element,
                    "output": element, **sizes, "turned_a": form[0] == "t", "turned_b": form[1] == "t", "flops": 2 * math.prod(sizes.values()),
                    "bytes": batch * SIZES[element] * (m * k + k * n + m * n), "kernels": kernels,
@@ -82,7 +87,7 @@ def tuned(options, problem):
         file = folder / f"{stem}.tile"
         if not file.exists():
             continue
-        settings = dict(problem["set"], **({"batch": problem["batch"]} if stem == "gemm_batched" else {}))
+        settings = dict(problem["set"], **({"batch": problem["batch"]} if stem in KERNELS_OF_BATCHES else {}))
         settings |= cubejit_command.kernel_tuned(options.command, file, settings, options.threads, options.tune)
         found = min((cubejit_command.kernel_time(options.command, file, settings, options.threads) for _ in range(3)),
                     key=lambda found: found.get("ns_min", math.inf))

@@ -4,7 +4,7 @@
 #include "codegen/lang/lower.h"
 
 #include "codegen/lang/check.h"
-#include "codegen/lang/pairs.h"
+#include "codegen/lang/layouts.h"
 #include "codegen/lang/statements.h"
 #include "codegen/tile/verify.h"
 
@@ -14,7 +14,7 @@ namespace {
 class Lowering {
  public:
   Lowering(const Source& kernel, const HostIsa& isa)
-      : nest_(withPacked(kernel, isa), isa.lanes()), statements_(nest_, isa) {}
+      : nest_(laidOut(kernel, isa), isa.lanes()), statements_(nest_, isa) {}
 
   Result<TileProgram> run(const std::vector<Item>& items) {
     for (const Item& item : items) {

@@ -130,8 +130,10 @@ std::optional<DotSum> pairSumOf(const Source& k, const Reduction& how, const Acc
   const Tensor& t = tensorOf(k, vectors);
   if (!v.contiguous(vector)) return std::nullopt;
   for (const int along : how.over) {
+    const Index& i = k.indices[static_cast<std::size_t>(along)];
+    const bool beginsWords = i.loop == Index::Loop::kNone || i.tile % 2 == 0;
     const bool paired = t.packed < 0 ? !v.sameAlong(along)
-                                     : dimensionOf(vectors, along) == t.packed &&
+                                     : beginsWords && dimensionOf(vectors, along) == t.packed &&
                                            countsMembers(vectors.at[static_cast<std::size_t>(t.packed)], along, 2);
     if (paired && o.contiguous(along)) return DotSum{vectors, other, along};
   }
@@ -146,6 +148,7 @@ std::optional<DotSum> quadSumOf(const Source& k, const Reduction& how, const Acc
   if (v.sameAlong(vector)) return std::nullopt;
   std::optional<DotSum> found;
   for (const int along : how.over) {
+    if (k.indices[static_cast<std::size_t>(along)].loop != Index::Loop::kNone) continue;  // copies are of whole ones
     const bool packed = t.packed >= 0, counts = packed && dimensionOf(vectors, along) == t.packed &&
                                                 countsMembers(vectors.at[static_cast<std::size_t>(t.packed)], along, 4);
     if (v.sameAlong(along) || o.sameAlong(along) || (packed && !(counts && v.contiguous(vector)))) continue;

@@ -8,16 +8,24 @@
 namespace cubejit::lang {
 namespace {
 
-// The stride that a dimension in front of the first one had.
+// The stride that a dimension in front of the first one had: of a value whose last dimension lies in blocks, that of those.
 std::int64_t strideAfter(const Tensor& value, int lanes, const std::function<void(std::size_t, std::int64_t)>& visit) {
   std::int64_t stride = 1;
   for (std::size_t d = value.dimensions.size(); d-- > 0;) {
     const std::int64_t members = value.packed == static_cast<int>(d) ? value.members() : 1;
+    const std::int64_t block = value.dimensions[d].block, extent = block > 0 ? block : value.dimensions[d].extent;
     visit(d, stride / members);
-    stride *= (value.dimensions[d].extent + members - 1) / members;
-    if (d + 1 == value.dimensions.size()) stride = (stride + lanes - 1) / lanes * lanes;
+    stride *= (extent + members - 1) / members;
+    if (d + 1 == value.dimensions.size() && block == 0) stride = (stride + lanes - 1) / lanes * lanes;
   }
   return stride;
+}
+
+// Elements from the beginning of a loop's tile to the next number's, if that began one.
+std::int64_t strideOfTiles(const Tensor& t, std::size_t dimension, int index) {
+  const Tensor::Dimension& d = t.dimensions[dimension];
+  if (d.tileOf == index) return 0;
+  return d.block == 0 ? d.stride : strideAfter(t, 1, [](std::size_t, std::int64_t) {}) / d.block;
 }
 
 }  // namespace
@@ -33,7 +41,7 @@ Place placeOf(const Source& kernel, const Access& access) {
     for (const Subscript::Term& term : access.at[d].terms) {
       const auto index = static_cast<std::size_t>(term.index);
       place.apart[index] += term.factor * dimension.stride * bytes;
-      if (dimension.tileOf != term.index) place.start[index] += term.factor * dimension.stride * bytes;
+      place.start[index] += term.factor * strideOfTiles(t, d, term.index) * bytes;
     }
   }
   return place;
@@ -64,7 +72,10 @@ void layOut(Tensor& value, int lanes) {
 }
 
 std::int64_t bytesOfValue(const Tensor& value, int lanes) {
-  return strideAfter(value, lanes, [](std::size_t, std::int64_t) {}) * elementBytes(value.stored());
+  const std::int64_t elements = strideAfter(value, lanes, [](std::size_t, std::int64_t) {});
+  const Tensor::Dimension last = value.dimensions.empty() ? Tensor::Dimension{} : value.dimensions.back();
+  const std::int64_t blocks = last.block == 0 ? 1 : (last.extent + last.block - 1) / last.block;
+  return elements * blocks * elementBytes(value.stored());
 }
 
 }  // namespace cubejit::lang

@@ -35,7 +35,9 @@ int contiguousIndex(const Source& kernel, const Access& access);
 
 /// What `let` names, or a value that has no name.
 inline bool isValue(const Tensor& t) { return t.use == Buffer::Use::kPrivate || t.use == Buffer::Use::kShared; }
-/// Gives the dimensions of a value their strides: the last one is contiguous, and filled up to whole vectors of `lanes`.
+/// Whether its last dimension lies in blocks.
+inline bool liesInBlocks(const Tensor& t) { return !t.dimensions.empty() && t.dimensions.back().block > 0; }
+/// Gives the dimensions of a value their strides: the last one is contiguous, and filled up to whole vectors of `lanes` unless it lies in blocks.
 void layOut(Tensor& value, int lanes);
 /// Bytes of a value, up to where its last row is filled up.
 std::int64_t bytesOfValue(const Tensor& value, int lanes);

@@ -30,6 +30,15 @@ const Expr* onlySum(const Expr& e) {
   return found;
 }
 
+// Whether a value is the sum and the target's element as it is.
+bool addsTo(const Access& target, const Expr& value, const Expr* sum) {
+  const auto* op = std::get_if<Apply>(&value.what);
+  if (op == nullptr || op->operation != operationNamed("add")) return false;
+  const Expr& other = value.of[sum == value.of.data() ? 1 : 0];
+  const auto* access = std::get_if<Access>(&other.what);
+  return (sum == value.of.data() || sum == &value.of[1]) && access != nullptr && *access == target;
+}
+
 bool fits32(std::int64_t bytes) { return std::abs(bytes) <= std::numeric_limits<std::int32_t>::max(); }
 
 }  // namespace
@@ -164,7 +173,8 @@ bool Statements::contract(const Access& target, const Expr& value) {
   around.erase(std::remove(around.begin(), around.end(), vector), around.end());
   around.erase(std::remove(around.begin(), around.end(), p.rows), around.end());
   // What finishes a sum reads one element beside it, a vector of f32 for each of the sums'.
-  const std::vector<Access> others = elementsOf(value, sum);
+  const bool accumulates = addsTo(target, value, sum) && to.element == Element::kF32;
+  const std::vector<Access> others = accumulates ? std::vector<Access>{} : elementsOf(value, sum);
   const auto whole = [&](const Access& access) {
     const Place place = nest_.placeOf(access);
     // A value's rows are filled up to whole vectors: these may be read where each begins at a multiple of their lanes.
@@ -180,18 +190,27 @@ bool Statements::contract(const Access& target, const Expr& value) {
                       (nest_.index(vector).loop != Index::Loop::kNone && nest_.index(vector).extent % lanes_ != 0);
     return place.element == Element::kF32 && place.contiguous(vector) && (filledUp || !tail);
   };
-  const Expression f = expressionOf(value, [&](const Expr& e) { return &e == sum; });
+  const Expression f = accumulates ? Expression{} : expressionOf(value, [&](const Expr& e) -> std::optional<ExpressionValue> {
+    if (&e == sum) return ExpressionValue::element();
+    if (std::holds_alternative<Access>(e.what)) return ExpressionValue::d();
+    return std::nullopt;
+  });
   if (others.size() > 1 || (others.size() == 1 && !contains(indicesOf(others.front()), vector)) ||
       (f.any() && !refusalOf(p, to, f).empty()))
     return finishLater(target, value);
   if (p.products != Products::kF32) fillUpOther(p, *sum, false);
   NewCall call{nameOf(target, "sum"), p.other, p.vectors, to, {}, {vector}, around};
   if (p.rows >= 0) call.within.push_back(p.rows);
+  call.within.insert(call.within.end(), p.over.begin(), p.over.end());
   if (!others.empty()) {
     const Access d = whole(others.front()) ? others.front() : stored({others.front(), {}}, vector);
     call.d = nest_.placeOf(d);
   }
-  nest_.call(call, [&](const Sizes& sizes) { return product(p, to, call.d, f, sizes); });
+  nest_.call(call, [&](const Sizes& sizes) {
+    Made called = product(p, to, call.d, f, sizes);
+    called.accumulate = accumulates;
+    return called;
+  });
   return true;
 }
 
@@ -234,7 +253,9 @@ void Statements::fillUpOther(Product& p, const Expr& sum, bool zeros) {
   const DotSum dot = *dotSumOf(nest_.source(), sum, p.vector, isa_);
   const Tensor& t = nest_.tensor(dot.other.tensor);
   const bool filledUp = isValue(t) && t.dimensions.back().extent % lanes_ != 0;
-  if (nest_.index(dot.along).extent % membersOf(p.products) == 0 || (filledUp && !zeros)) return;
+  const Index& along = nest_.index(dot.along);
+  const std::int64_t members = membersOf(p.products);
+  if ((along.extent % members == 0 && along.seen() % members == 0) || (filledUp && !zeros)) return;
   p.other = nest_.placeOf(stored({dot.other, {}}, dot.along, t.element));
 }
 

@@ -252,9 +252,9 @@ Expr Reading::reduce(Combine how, int depth) {
     const int i = indexHere();
     if (in_.failed()) return {};
     const Index& index = k_.indices[static_cast<std::size_t>(i)];
-    if (index.loop != Index::Loop::kNone)
-      in_.fail(std::string(toString(how)) + " over " + index.name + ", of which there is a loop in line " +
-               std::to_string(index.line) + "; over whole indices ('index NAME in EXTENT')");
+    if (index.loop == Index::Loop::kParallel)
+      in_.fail(std::string(toString(how)) + " over " + index.name + ", of which there is a parallel loop in line " +
+               std::to_string(index.line) + "; over whole indices ('index NAME in EXTENT') or tiles of a 'loop'");
     if (std::find(r.over.begin(), r.over.end(), i) != r.over.end()) in_.fail("index " + index.name + " a second time");
     r.over.push_back(i);
     if (!in_.atSymbol("]")) in_.expectSymbol(",");

@@ -49,6 +49,7 @@ struct Tensor {
   struct Dimension {
     std::int64_t extent = 0, stride = 0;  ///< in elements
     int tileOf = -1;  ///< what `let` names: the loop of whose tile it holds values; -1: of the whole
+    std::int64_t block = 0;  ///< of the last dimension of a value: so many numbers lie beside each other, blocks behind one another; 0: all do
     friend bool operator==(const Dimension& x, const Dimension& y) = default;
   };
   std::string name;
@@ -97,7 +98,8 @@ struct Apply {
   const Operation* operation = nullptr;
   friend bool operator==(const Apply& x, const Apply& y) = default;
 };
-/// Sum, minimum or maximum of one part over all of these indices, which are whole; in it they are its own, whatever they are around it.
+/// Sum, minimum or maximum of one part over all numbers of these indices, or those of the tile that a serial loop is at; in it they are its own,
+/// whatever they are around it.
 struct Reduction {
   Combine combine = Combine::kSum;
   std::vector<int> over;

@@ -4,6 +4,7 @@
 #include "codegen/lang/statements.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <utility>
 
@@ -20,12 +21,12 @@ void collect(const Expr& e, const Expr* except, std::vector<Access>& all) {
   for (const Expr& part : e.of) collect(part, except, all);
 }
 
-ExpressionValue steps(const Expr& e, const std::function<bool(const Expr&)>& isV, Expression& f) {
-  if (isV(e)) return ExpressionValue::element();
+ExpressionValue steps(const Expr& e, const std::function<std::optional<ExpressionValue>(const Expr&)>& operand,
+                      Expression& f) {
+  if (const auto given = operand(e)) return *given;
   if (const auto* number = std::get_if<Number>(&e.what)) return ExpressionValue::constant(number->value);
-  if (std::holds_alternative<Access>(e.what)) return ExpressionValue::d();
   std::vector<ExpressionValue> operands;
-  for (const Expr& part : e.of) operands.push_back(steps(part, isV, f));
+  for (const Expr& part : e.of) operands.push_back(steps(part, operand, f));
   return std::get<Apply>(e.what).operation->make(f, operands.data());
 }
 
@@ -77,9 +78,9 @@ void replace(Expr& e, const Access& old, const Access& made) {
   for (Expr& part : e.of) replace(part, old, made);
 }
 
-Expression expressionOf(const Expr& value, const std::function<bool(const Expr&)>& isV) {
+Expression expressionOf(const Expr& value, const std::function<std::optional<ExpressionValue>(const Expr&)>& operand) {
   Expression f;
-  const ExpressionValue made = steps(value, isV, f);
+  const ExpressionValue made = steps(value, operand, f);
   if (made == ExpressionValue::element() && !f.any()) return f;
   const bool last = made.kind == ExpressionValue::Kind::kStep && made.word + 1 == f.steps.size();
   if (!last) f.then(ExpressionOp::kOr, made, ExpressionValue::bits(0));
@@ -110,29 +111,15 @@ Access Statements::stored(Expr value, int last, Element element) {
   return made;
 }
 
-void Statements::limitElements(Expr& value, std::size_t most, int last) {
-  for (Expr& part : value.of) limitElements(part, most, last);
-  if (elementsOf(value).size() <= most) return;
-  const auto* op = std::get_if<Apply>(&value.what);
-  while (elementsOf(value).size() > most) {
-    Expr* part = nullptr;
-    for (Expr& candidate : value.of) {
-      if (elementsOf(candidate).size() < 2) continue;
-      if (part == nullptr || elementsOf(candidate).size() > elementsOf(*part).size()) part = &candidate;
-    }
-    if (part != nullptr) {
-      const Access made = stored(std::move(*part), last);
-      *part = {made, {}};
-    } else if (op != nullptr && op->operation == operationNamed("select")) {
-      // The bits that are chosen of one, and of the other.
-      const Access chosen = stored(call("select", {value.of[0], value.of[1], {Number{0}, {}}}), last);
-      const Access other = stored(call("select", {value.of[0], {Number{0}, {}}, value.of[2]}), last);
-      value = call("or", {{chosen, {}}, {other, {}}});
-      return;
-    } else {
-      return fail(std::string(op == nullptr ? "an operation" : op->operation->word) +
-                  " of three different elements; of two at most");
-    }
+void Statements::limitElements(Expr& value, int last) {
+  for (Expr& part : value.of) limitElements(part, last);
+  // An operation has three parts at most: if all together have more elements, one has several.
+  while (elementsOf(value).size() > kMostElements) {
+    Expr& part = *std::max_element(value.of.begin(), value.of.end(), [](const Expr& x, const Expr& y) {
+      return elementsOf(x).size() < elementsOf(y).size();
+    });
+    const Access made = stored(std::move(part), last);
+    part = {made, {}};
   }
 }
 
@@ -175,7 +162,7 @@ void Statements::storeReductions(Expr& value, int last, const std::function<bool
 }
 
 void Statements::elementwise(const Access& target, Expr value) {
-  limitElements(value, 2, contiguousIndex(target));
+  limitElements(value, contiguousIndex(target));
   if (nest_.failure()) return;
   if (const auto* source = std::get_if<Access>(&value.what)) return copy(target, *source);
   const Place to = nest_.placeOf(target);
@@ -208,7 +195,7 @@ void Statements::storeUnlessAlong(Expr& value, int vector) {
     if (place.contiguous(vector) || (place.sameAlong(vector) && place.element == Element::kF32)) continue;
     replace(value, element, stored({element, {}}, vector));
   }
-  // A map reads two elements, v and d. If no element has values of its own along the vector, v is one whose stride there is 0.
+  // A map reads v, d and b. If no element has values of its own along the vector, v is one whose stride there is 0.
   const std::vector<Access> elements = elementsOf(value);
   const auto along = [&](const Access& e) { return nest_.placeOf(e).contiguous(vector); };
   if (elements.size() < 2 || std::any_of(elements.begin(), elements.end(), along)) return;
@@ -218,20 +205,33 @@ void Statements::storeUnlessAlong(Expr& value, int vector) {
 }
 
 Statements::Operands Statements::operandsOf(const Expr& value, int vector) const {
-  const std::vector<Access> elements = elementsOf(value);
+  std::vector<Access> elements = elementsOf(value);
   // v has a value of its own in each lane.
-  const auto v = std::find_if(elements.begin(), elements.end(),
-                              [&](const Access& e) { return vector < 0 || nest_.placeOf(e).contiguous(vector); });
-  const auto d = std::find_if(elements.begin(), elements.end(),
-                              [&](const Access& e) { return v == elements.end() || !(e == *v); });
+  const auto lanes = [&](const Access& e) { return vector < 0 || nest_.placeOf(e).contiguous(vector); };
+  const auto first = std::find_if(elements.begin(), elements.end(), lanes);
+  const bool hasV = first != elements.end();
+  if (hasV) std::rotate(elements.begin(), first, first + 1);
+  constexpr std::array kOperands{ExpressionValue::element(), ExpressionValue::d(), ExpressionValue::b()};
   Operands operands;
-  if (v != elements.end()) operands.v = nest_.placeOf(*v);
-  if (d != elements.end()) operands.d = nest_.placeOf(*d);
-  operands.f = expressionOf(value, [&](const Expr& e) {
+  const std::array places{&operands.v, &operands.d, &operands.b};
+  const std::size_t from = hasV ? 0 : 1;
+  for (std::size_t e = 0; e < elements.size(); ++e) *places[from + e] = nest_.placeOf(elements[e]);
+  operands.f = expressionOf(value, [&](const Expr& e) -> std::optional<ExpressionValue> {
     const auto* access = std::get_if<Access>(&e.what);
-    return v != elements.end() && access != nullptr && *access == *v;
+    if (access == nullptr) return std::nullopt;
+    const auto known = std::find(elements.begin(), elements.end(), *access) - elements.begin();
+    return kOperands[from + static_cast<std::size_t>(known)];
   });
   return operands;
+}
+
+void Statements::Operands::describe(Map& m, int rows, int columns) const {
+  m.zeros = !v;
+  m.f = f;
+  if (v) m.from = v->element, m.srcPitch = v->apartAt(rows);
+  const auto apart = [&](const Place& place) { return columns < 0 ? elementBytes(place.element) : place.apartAt(columns); };
+  if (d) m.d = d->element, m.dRow = d->apartAt(rows), m.dColumn = apart(*d);
+  if (b) m.b = b->element, m.bRow = b->apartAt(rows), m.bColumn = apart(*b);
 }
 
 void Statements::copy(const Access& target, const Access& source) {
@@ -280,7 +280,7 @@ void Statements::copy(const Access& target, const Access& source) {
     if (from.element == Element::kF32) return map(to, indices, operandsOf({source, {}}, vector), vector);
     if (!contains(indicesOf(source), vector)) return copy(target, stored({source, {}}, -1));
   }
-  map(to, indices, {from, {}, {}}, -1);
+  map(to, indices, {.v = from}, -1);
 }
 
 void Statements::copyIntoWords(const Access& target, const Access& source) {
@@ -331,22 +331,15 @@ void Statements::map(const Place& to, const std::vector<int>& indices, const Ope
   const int rows = largest(around, [&](int i) { return nest_.index(i).seen(); });
   around.erase(std::remove(around.begin(), around.end(), rows), around.end());
   around.insert(around.end(), over.begin(), over.end());
-  NewCall call{nest_.tensor(to.tensor).name + ".map", operands.v, {}, to, operands.d, {}, around};
+  NewCall call{nest_.tensor(to.tensor).name + ".map", operands.v, operands.b, to, operands.d, {}, around};
   for (const int i : {rows, vector}) {
     if (i >= 0) call.within.push_back(i);
   }
   nest_.call(call, [&](const Sizes& sizes) {
     Map m{.lanes = lanes_, .rows = rows < 0 ? 1 : sizes(rows), .cols = vector < 0 ? 1 : sizes(vector)};
     m.dstPitch = rows < 0 ? m.cols * elementBytes(to.element) : to.apartAt(rows);
-    m.zeros = !operands.v;
     m.to = to.element;
-    m.f = operands.f;
-    if (operands.v) m.from = operands.v->element, m.srcPitch = operands.v->apartAt(rows);
-    if (operands.d) {
-      m.d = operands.d->element;
-      m.dRow = operands.d->apartAt(rows);
-      m.dColumn = vector < 0 ? elementBytes(m.d) : operands.d->apartAt(vector);
-    }
+    operands.describe(m, rows, vector);
     m.label = "map";
     const auto work = static_cast<double>(1 + m.f.steps.size());
     return Made{m, {}, static_cast<double>(m.rows * ((m.cols + lanes_ - 1) / lanes_)) * work};
@@ -363,7 +356,7 @@ void Statements::reduce(const Access& target, const Expr& reduction) {
     if (!contains(named, i))
       return fail(std::string(toString(how.combine)) + " over " + nest_.index(i).name + ", which nothing in it names");
   }
-  limitElements(inner, 2, -1);
+  limitElements(inner, -1);
   if (nest_.failure()) return;
   const std::vector<Access> elements = elementsOf(inner);
   int along = -1;
@@ -374,8 +367,12 @@ void Statements::reduce(const Access& target, const Expr& reduction) {
     }
   }
   const int vector = contiguousIndex(target);
+  // What is the same along all that is reduced is no reason to go along the target.
   const bool lanesOfTarget = vector >= 0 && std::any_of(elements.begin(), elements.end(), [&](const Access& e) {
-                               return nest_.placeOf(e).contiguous(vector);
+                               const std::vector<int> own = indicesOf(e);
+                               const auto names = [&](int i) { return contains(own, i); };
+                               return std::any_of(how.over.begin(), how.over.end(), names) &&
+                                      nest_.placeOf(e).contiguous(vector);
                              });
   if (along >= 0 && !lanesOfTarget) {
     std::vector<int> rest;
@@ -420,16 +417,12 @@ void Statements::acrossLanes(const Access& target, const Expr& given, Combine ho
   const Place partial = nest_.placeOf(nest_.addVectors(nest_.tensor(target.tensor).name, order));
   std::vector<int> within{over};
   if (rows >= 0) within.push_back(rows);
-  nest_.call({nameOf(target, toString(how)), operands.v, {}, partial, operands.d, within, around},
+  nest_.call({nameOf(target, toString(how)), operands.v, operands.b, partial, operands.d, within, around},
              [&](const Sizes& sizes) {
                Map m{.lanes = lanes_, .rows = rows < 0 ? 1 : sizes(rows), .cols = sizes(over)};
-               m.srcPitch = operands.v->apartAt(rows);
                m.dstPitch = std::int64_t{4} * lanes_;
-               m.from = operands.v->element;
-               m.f = operands.f;
+               operands.describe(m, rows, over);
                m.combine = how;
-               if (const auto& d = operands.d)
-                 m.d = d->element, m.dRow = d->apartAt(rows), m.dColumn = d->apartAt(over);
                m.label = toString(how);
                const auto work = static_cast<double>(1 + m.f.steps.size());
                return Made{m, {}, static_cast<double>(m.rows * ((m.cols + lanes_ - 1) / lanes_)) * work};
@@ -456,7 +449,7 @@ void Statements::oneByOne(const Access& target, const Expr& inner, Combine how, 
   Expression f;
   f.then(how == Combine::kMin ? ExpressionOp::kMin : ExpressionOp::kMax, ExpressionValue::element(),
          ExpressionValue::d());
-  map(to, indicesOf(target), {from, to, f}, vector, over);
+  map(to, indicesOf(target), {.v = from, .d = to, .f = f}, vector, over);
 }
 
 }  // namespace cubejit::lang

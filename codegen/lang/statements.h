@@ -39,10 +39,13 @@ class Statements {
   void copy(const Access& target, const Access& source);
   /// Into words that hold pairs or quads.
   void copyIntoWords(const Access& target, const Access& source);
-  /// What a Map makes of at most two elements.
+  static constexpr std::size_t kMostElements = 3;
+  /// What a Map makes of so many elements at most.
   struct Operands {
-    std::optional<Place> v, d;
-    Expression f;
+    std::optional<Place> v{}, d{}, b{};
+    Expression f{};
+    /// Sets what a Map says of them, whose rows go along an index (-1: there is one), and whose columns along another.
+    void describe(Map& m, int rows, int columns) const;
   };
   /// Precondition: storeUnlessAlong() was called for the expression.
   Operands operandsOf(const Expr& value, int vector) const;
@@ -88,8 +91,8 @@ class Statements {
   void storeReductions(Expr& value, int last, const std::function<bool(const Reduction&)>& which);
   /// The value in memory of its own, `last` contiguous if it names that.
   Access stored(Expr value, int last, Element element = Element::kF32);
-  /// Leaves at most `most` different elements in the expression.
-  void limitElements(Expr& value, std::size_t most, int last);
+  /// Leaves at most kMostElements different elements in the expression.
+  void limitElements(Expr& value, int last);
   /// Whether the values of a Map of the expression fit into the ISA's registers.
   bool fits(const Expression& f, Combine how) const;
   int contiguousIndex(const Access& access) const { return lang::contiguousIndex(nest_.source(), access); }
@@ -108,7 +111,7 @@ std::vector<int> indicesOf(const Expr& value);
 std::vector<Access> elementsOf(const Expr& value, const Expr* except = nullptr);
 /// Puts one element in the place of another, wherever it is read.
 void replace(Expr& value, const Access& old, const Access& made);
-/// An expression as steps: the parts that `isV` names are v, all other elements d. Its value is what the last step gives, or v alone.
-Expression expressionOf(const Expr& value, const std::function<bool(const Expr&)>& isV);
+/// An expression as steps, in which some parts are operands: all elements are. Its value is what the last step gives, or v alone.
+Expression expressionOf(const Expr& value, const std::function<std::optional<ExpressionValue>(const Expr&)>& operand);
 
 }  // namespace cubejit::lang

@@ -21,6 +21,10 @@ std::int64_t parts(std::int64_t all, std::int64_t each) { return (all + each - 1
 bool Statements::suitsTiles(const Product& p) const {
   if (isa_.matrixProduct(DType::kBf16) == nullptr || p.products != Products::kPairs || p.pairPitch != 0 || p.rows < 0)
     return false;
+  const bool tails = std::any_of(p.over.begin(), p.over.end(), [&](int i) {
+    return nest_.index(i).extent % std::max<std::int64_t>(1, nest_.index(i).seen()) != 0;
+  });
+  if (tails) return false;
   const std::int64_t rows = nest_.index(p.rows).seen(), columns = nest_.index(p.vector).seen();
   return rows >= kFewestRows && columns >= kColumns && p.vectors.sameAlong(p.rows) &&
          isa_.matrixUnit()->holds(parts(rows, isa_.matrixUnit()->rows), parts(columns, kColumns));

@@ -43,13 +43,14 @@ Word result(ExpressionOp op, Word x, Word y, Word z) {
 
 }  // namespace
 
-float Expression::evaluate(float v, float d, float e) const {
+float Expression::evaluate(float v, float d, float b, float e) const {
   std::vector<Word> given;
   given.reserve(steps.size());
   const auto value = [&](const ExpressionValue& of) {
     switch (of.kind) {
       case ExpressionValue::Kind::kElement: return word(v);
       case ExpressionValue::Kind::kD: return word(d);
+      case ExpressionValue::Kind::kB: return word(b);
       case ExpressionValue::Kind::kE: return word(e);
       case ExpressionValue::Kind::kStep: return given[of.word];
       case ExpressionValue::Kind::kConstant:

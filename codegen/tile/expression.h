@@ -66,6 +66,7 @@ struct ExpressionValue {
   enum class Kind : std::uint8_t {
     kElement,  ///< v: the element itself, a Contract's finished sum
     kD,        ///< d: what operand D leads to
+    kB,        ///< b: what operand B of a Map leads to
     kE,     ///< e: what lies where the element is stored, in the buffer that the program names (TileProgram::residual)
     kStep,  ///< tN: what step N gave
     kConstant,  ///< a number
@@ -75,6 +76,7 @@ struct ExpressionValue {
   std::uint32_t word = 0;  ///< kStep, kWord: N; kConstant: the number's bits
   static constexpr ExpressionValue element() { return {}; }
   static constexpr ExpressionValue d() { return {Kind::kD, 0}; }
+  static constexpr ExpressionValue b() { return {Kind::kB, 0}; }
   static constexpr ExpressionValue e() { return {Kind::kE, 0}; }
   static constexpr ExpressionValue step(std::size_t n) { return {Kind::kStep, static_cast<std::uint32_t>(n)}; }
   static constexpr ExpressionValue constant(float value) {
@@ -90,7 +92,7 @@ struct ExpressionStep {
   friend bool operator==(const ExpressionStep& x, const ExpressionStep& y) = default;
 };
 
-/// f(v, d, e), rounded after each step, unless it is of bits; what the last step gave, v if there is none.
+/// f(v, d, b, e), rounded after each step, unless it is of bits; what the last step gave, v if there is none.
 struct Expression {
   std::vector<ExpressionStep> steps;
 
@@ -104,6 +106,7 @@ struct Expression {
     return false;
   }
   bool readsD() const { return reads(ExpressionValue::Kind::kD); }
+  bool readsB() const { return reads(ExpressionValue::Kind::kB); }
   bool readsE() const { return reads(ExpressionValue::Kind::kE); }
   /// Appends a step; the value that it gives.
   ExpressionValue then(ExpressionOp op, ExpressionValue x, ExpressionValue y = {}, ExpressionValue z = {}) {
@@ -111,7 +114,7 @@ struct Expression {
     return ExpressionValue::step(steps.size() - 1);
   }
   /// Precondition: steps read earlier steps only.
-  float evaluate(float v, float d, float e) const;
+  float evaluate(float v, float d, float b, float e) const;
   friend bool operator==(const Expression& x, const Expression& y) = default;
 };
 

@@ -127,9 +127,10 @@ void interpret(const Contract& c, const KernelArgs& args) {
         if (c.keepsInts())
           put(at, 0, sum);
         else
-          writeElement(c.result, at,
-                       bitsOf(c.epilogue.evaluate(
-                           quads ? static_cast<float>(static_cast<std::int32_t>(bitsOf(sum))) : sum, dValue, eValue)));
+          writeElement(
+              c.result, at,
+              bitsOf(c.epilogue.evaluate(quads ? static_cast<float>(static_cast<std::int32_t>(bitsOf(sum))) : sum,
+                                         dValue, 0, eValue)));
       }
     }
   }
@@ -264,9 +265,10 @@ class MapCall {
   static float valueAt(Element e, const char* place) { return floatOf(readElement(e, place, 0)); }
 
   float value(const char* src, std::int64_t r, std::int64_t c, float e) const {
-    const auto* d = static_cast<const char*>(args_.d);
+    const auto *d = static_cast<const char*>(args_.d), *b = static_cast<const char*>(args_.b);
     const float v = m_.zeros ? 0 : valueAt(m_.from, moved(src, r * m_.srcPitch + c * elementBytes(m_.from)));
-    return m_.f.evaluate(v, readsD_ ? valueAt(m_.d, d + r * m_.dRow + c * m_.dColumn) : 0, e);
+    return m_.f.evaluate(v, readsD_ ? valueAt(m_.d, d + r * m_.dRow + c * m_.dColumn) : 0,
+                         readsB_ ? valueAt(m_.b, b + r * m_.bRow + c * m_.bColumn) : 0, e);
   }
 
   void partials(const char* src, std::int64_t r, char* dst) const {
@@ -285,7 +287,7 @@ class MapCall {
 
   const Map& m_;
   const KernelArgs& args_;
-  const bool readsD_ = m_.f.readsD(), readsE_ = m_.f.readsE();
+  const bool readsD_ = m_.f.readsD(), readsB_ = m_.f.readsB(), readsE_ = m_.f.readsE();
 };
 
 void interpret(const Map& m, const KernelArgs& args) {

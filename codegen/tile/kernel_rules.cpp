@@ -73,6 +73,7 @@ class ContractRules {
       rules_.fail("results that are not of f32 with streaming stores");
     rules_.require(c_.products != Products::kQuads || !c_.addsToC, "sums of quads begin with what is in c, or at zero");
     rules_.require(!c_.epilogue.readsD() || !c_.copiesB, "the epilogue reads through d, where b's copies go");
+    rules_.require(!c_.epilogue.readsB(), "the epilogue reads b, where the vectors of products lie");
     rules_.sound(c_.epilogue);
     const bool formed = c_.vectorsB == Element::kPair;
     rules_.require(!formed || (c_.products == Products::kPairs && c_.pairPitchB != 0),
@@ -195,11 +196,16 @@ class MoveRules {
     streaming(m);
     rules_.require(isValue(m.to) || m.to == Element::kBf16Flushed,
                    std::string("what is computed becomes ") + toString(m.to));
-    rules_.require(isValue(m.from) && isValue(m.d), std::string("values of type ") + toString(m.from) + ", d of type " +
-                                                        toString(m.d) + "; both are f32, f16, bf16, i8 or i32");
-    rules_.require(
-        m.dColumn == elementBytes(m.d) || (m.dColumn == 0 && (m.d == Element::kF32 || !m.f.readsD())),
-        "a column's d is " + std::to_string(m.dColumn) + " bytes behind the last one's, elements are " + toString(m.d));
+    rules_.require(isValue(m.from) && isValue(m.d) && isValue(m.b),
+                   std::string("values of type ") + toString(m.from) + ", d of type " + toString(m.d) + ", b of type " +
+                       toString(m.b) + "; all are f32, f16, bf16, i8 or i32");
+    const auto columns = [&](const std::string& name, Element type, std::int64_t apart, bool read) {
+      rules_.require(apart == elementBytes(type) || (apart == 0 && (type == Element::kF32 || !read)),
+                     "a column's " + name + " is " + std::to_string(apart) +
+                         " bytes behind the last one's, elements are " + toString(type));
+    };
+    columns("d", m.d, m.dColumn, m.f.readsD());
+    columns("b", m.b, m.bColumn, m.f.readsB());
     rules_.sound(m.f);
     rules_.require(
         m.combine == Combine::kNone || (m.to == Element::kF32 && m.padCols == 0 && !m.streamingStore && !m.f.readsE()),

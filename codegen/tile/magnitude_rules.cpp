@@ -78,6 +78,8 @@ class Magnitudes {
       number(m.padCols, where_);
       product(m.rows, m.dRow);
       product(m.cols, m.dColumn);
+      product(m.rows, m.bRow);
+      product(m.cols, m.bColumn);
     }
     const ListSteps list = listSteps(m).value_or(ListSteps{});
     return steps(list.a, list.c);

@@ -48,13 +48,14 @@ void readValue(TextReader& in, Combine& value) { readWordOf(in, value, kCombines
 ExpressionValue readExpressionValue(TextReader& in) {
   if (in.take("v")) return ExpressionValue::element();
   if (in.take("d")) return ExpressionValue::d();
+  if (in.take("b")) return ExpressionValue::b();
   if (in.take("e")) return ExpressionValue::e();
   if (in.atNumbered("t"))
     return ExpressionValue::step(static_cast<std::size_t>(in.numbered("t", 0, kMost16, "a step, tN")));
   if (in.atNumbered("w"))
     return ExpressionValue::bits(static_cast<std::uint32_t>(
         in.numbered("w", 0, std::numeric_limits<std::uint32_t>::max(), "a word of bits, wN")));
-  return ExpressionValue::constant(in.real("v, d, e, a step, tN, a word, wN, or a number"));
+  return ExpressionValue::constant(in.real("v, d, b, e, a step, tN, a word, wN, or a number"));
 }
 // Up to what begins with no operation's word.
 void readValue(TextReader& in, Expression& f) {

@@ -24,6 +24,7 @@ std::string valueText(const ExpressionValue& value) {
   switch (value.kind) {
     case ExpressionValue::Kind::kElement: return "v";
     case ExpressionValue::Kind::kD: return "d";
+    case ExpressionValue::Kind::kB: return "b";
     case ExpressionValue::Kind::kE: return "e";
     case ExpressionValue::Kind::kStep: return "t" + std::to_string(value.word);
     case ExpressionValue::Kind::kConstant: return floatText(std::bit_cast<float>(value.word));

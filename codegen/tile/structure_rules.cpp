@@ -318,6 +318,7 @@ class Structure {
     const Expression* f = expressionOf(kernel);
     if (f == nullptr) return;
     if (f->readsD()) stream(c, c.d, "d", true, false);
+    if (f->readsB()) stream(c, c.b, "b", true, false);
     if (!f->readsE() || !within(c.c, phase_->streams.size())) return;
     require(p_.residual.addend >= 0 && phase_->streams[static_cast<std::size_t>(c.c)].buffer == p_.residual.result,
             which + "reads e, but c does not lead to the buffer that the program has a residual for");

@@ -96,12 +96,17 @@ MatrixLines tileOf(const TileProduct& p, CallOperand operand, std::int64_t tile)
   return {p.rowsOf(tile), p.cols, p.cPitch};
 }
 
-// What is read through d: a line for each row.
+// What is read through d, and through b: a line for each row.
 MatrixLines readThroughD(const Map& m) {
   if (m.cols <= 0 || !m.f.readsD()) return {};
   return {m.rows, m.dColumn == 0 ? 1 : m.cols, m.dRow, elementBytes(m.d)};
 }
+MatrixLines readThroughB(const Map& m) {
+  if (m.cols <= 0 || !m.f.readsB()) return {};
+  return {m.rows, m.bColumn == 0 ? 1 : m.cols, m.bRow, elementBytes(m.b)};
+}
 MatrixLines readThroughD(const OneOf<Copy, Transpose, Fill, Accumulate, LaneReduce> auto&) { return {}; }
+MatrixLines readThroughB(const OneOf<Copy, Transpose, Fill, Accumulate, LaneReduce> auto&) { return {}; }
 
 // Calls visit(lines, offset) for what is read through A: the source, and beside it, where elements have several places. It says whether to go on.
 bool visitSources(const MatrixKernel auto& m, const std::function<bool(const MatrixLines&, std::int64_t)>& visit) {
@@ -146,7 +151,7 @@ bool visitMatrix(const MatrixKernel auto& m, CallOperand operand, std::int64_t f
     case CallOperand::kA:
       return visitSources(
           m, [&](const MatrixLines& lines, std::int64_t at) { return visitLines(lines, from + at, visit); });
-    case CallOperand::kB: return true;
+    case CallOperand::kB: return visitLines(readThroughB(m), from, visit);
     case CallOperand::kC: return visitLines(targetOf(m), from, visit);
     case CallOperand::kD: return visitLines(readThroughD(m), from, visit);
   }
@@ -220,7 +225,7 @@ std::array<ByteRange, 4> extentsOf(const TileProduct& p, const SegmentList* list
 }
 
 std::array<ByteRange, 4> extentsOf(const MatrixKernel auto& m, const SegmentList* list) {
-  std::array<ByteRange, 4> matrix{ByteRange{}, {}, hullOf(targetOf(m)), hullOf(readThroughD(m))};
+  std::array<ByteRange, 4> matrix{ByteRange{}, hullOf(readThroughB(m)), hullOf(targetOf(m)), hullOf(readThroughD(m))};
   visitSources(m, [&](const MatrixLines& lines, std::int64_t at) {
     if (!lines.empty()) include(matrix[0], shifted(hullOf(lines), at));
     return true;

@@ -214,9 +214,9 @@ class Lowering {
     for (int i = 0; i < sums_; ++i) {
       const Accumulator& acc = c_.accumulators[static_cast<std::size_t>(i)];
       if (epilogue_.any())
-        epilogue_.apply(
-            i, freeAtEnd(), [&](int reg) { asm_.load(reg, kD, acc.dOffset); },
-            [&](int reg) { e_.load(reg, -1, kE, acc.cOffset, acc.live()); });
+        epilogue_.apply(i, freeAtEnd(),
+                        {.d = [&](int reg) { asm_.load(reg, kD, acc.dOffset); },
+                         .e = [&](int reg) { e_.load(reg, -1, kE, acc.cOffset, acc.live()); }});
       if (c_.streamingStore && acc.lanes.all())
         asm_.storeStream(i, kC, acc.cOffset);
       else

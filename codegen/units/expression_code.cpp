@@ -25,8 +25,8 @@ bool isWord(const ExpressionValue& value) {
 class ExpressionCode::Evaluation {
  public:
   /// Place 0 is the element's register, the others are temporaries; behind them are kept constants.
-  Evaluation(VectorAssembler& a, const ExpressionCode& code, std::vector<int> registers, const Load& d, const Load& e)
-      : a_(a), code_(code), registers_(std::move(registers)), used_(registers_.size()), d_(d), e_(e) {
+  Evaluation(VectorAssembler& a, const ExpressionCode& code, std::vector<int> registers, const Loads& loads)
+      : a_(a), code_(code), registers_(std::move(registers)), used_(registers_.size()), loads_(loads) {
     used_[0] = code.f_.reads(Kind::kElement);
     for (const auto& [word, reg] : code.kept_) registers_.push_back(reg), used_.push_back(true);
   }
@@ -177,9 +177,11 @@ class ExpressionCode::Evaluation {
     }
     const std::size_t at = take();
     if (value.kind == Kind::kD)
-      d_(reg(at));
+      loads_.d(reg(at));
+    else if (value.kind == Kind::kB)
+      loads_.b(reg(at));
     else if (value.kind == Kind::kE)
-      e_(reg(at));
+      loads_.e(reg(at));
     else if (value.word == 0)
       a_.zero(reg(at));
     else
@@ -218,7 +220,7 @@ class ExpressionCode::Evaluation {
   const ExpressionCode& code_;
   std::vector<int> registers_;
   std::vector<bool> used_;
-  const Load &d_, &e_;
+  const Loads& loads_;
   std::vector<std::size_t> places_;  // of what steps gave
   std::size_t number_ = 0, most_ = 0;
 };
@@ -235,8 +237,8 @@ ExpressionCode::ExpressionCode(VectorAssembler& a, const Expression& f) : a_(a),
   // A step holds its operands, a copy, a mask, a constant and its result.
   constexpr std::size_t kMostOfStep = 7;
   VectorAssembler nowhere("", {});
-  const Load nothing = [](int) {};
-  temporaries_ = Evaluation(nowhere, *this, std::vector<int>(kMostOfStep * f.steps.size() + 1), nothing, nothing).run();
+  const auto nothing = [](int) {};
+  temporaries_ = Evaluation(nowhere, *this, std::vector<int>(kMostOfStep * f.steps.size() + 1), {nothing, nothing, nothing}).run();
 }
 
 void ExpressionCode::keepConstants(const std::vector<int>& registers) {
@@ -259,10 +261,10 @@ void ExpressionCode::keepConstants(const std::vector<int>& registers) {
   }
 }
 
-void ExpressionCode::apply(int reg, const std::vector<int>& free, const Load& d, const Load& e) {
+void ExpressionCode::apply(int reg, const std::vector<int>& free, const Loads& loads) {
   std::vector<int> registers{reg};
   registers.insert(registers.end(), free.begin(), free.end());
-  Evaluation(a_, *this, std::move(registers), d, e).run();
+  Evaluation(a_, *this, std::move(registers), loads).run();
 }
 
 }  // namespace cubejit

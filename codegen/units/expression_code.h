@@ -15,8 +15,10 @@ namespace cubejit {
 
 class ExpressionCode {
  public:
-  /// Loads d, or e, into a register.
-  using Load = std::function<void(int reg)>;
+  /// Load an operand into a register.
+  struct Loads {
+    std::function<void(int reg)> d{}, b{}, e{};
+  };
 
   /// It refers to the expression.
   ExpressionCode(VectorAssembler& a, const Expression& f);
@@ -26,8 +28,8 @@ class ExpressionCode {
   std::size_t temporaries() const { return temporaries_; }
   /// Loads constants into these registers, those that most steps read first: apply() finds them there from now on.
   void keepConstants(const std::vector<int>& registers);
-  /// Makes f(v, d, e) of what is in `reg`. `free`: at least temporaries() registers.
-  void apply(int reg, const std::vector<int>& free, const Load& d, const Load& e);
+  /// Makes f of what is in `reg`. `free`: at least temporaries() registers.
+  void apply(int reg, const std::vector<int>& free, const Loads& loads);
 
  private:
   class Evaluation;

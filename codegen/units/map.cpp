@@ -77,8 +77,8 @@ constexpr int kTurnsBeside = MatrixCode::kDataRegisters - kMapChains - 1;
 
 Result<VectorProgram> unitCode(const Map& m, const HostIsa& isa) {
   MatrixCode code(m.label, m.lanes, isa);
-  ElementCode values(code.a, m.from, Element::kF32), d(code.a, m.d, Element::kF32), e(code.a, m.to, Element::kF32),
-      stored(code.a, Element::kF32, m.to);
+  ElementCode values(code.a, m.from, Element::kF32), d(code.a, m.d, Element::kF32), b(code.a, m.b, Element::kF32),
+      e(code.a, m.to, Element::kF32), stored(code.a, Element::kF32, m.to);
   ExpressionCode f(code.a, m.f);
   const bool combines = m.combine != Combine::kNone;
   const int turns = combines ? kTurnsBeside : MatrixCode::kDataRegisters;
@@ -99,7 +99,16 @@ Result<VectorProgram> unitCode(const Map& m, const HostIsa& isa) {
   f.keepConstants(constants);
   const bool readsE = m.f.readsE();
   RowChains chains(code, m.combine);
-  const auto vector = [&](MatrixCode::At src, MatrixCode::At dst, MatrixCode::At at, LaneRange, LaneRange lanes) {
+  const auto vector = [&](MatrixCode::At src, MatrixCode::At dst, const RowCode::Beside& beside, LaneRange,
+                          LaneRange lanes) {
+    const auto besideIt = [&](ElementCode& element, MatrixCode::At at, std::int64_t column) {
+      return [&element, &code, at, column, lanes](int reg) {
+        if (column == 0)
+          code.a.broadcast(reg, at.base, at.disp);
+        else
+          element.load(reg, -1, at.base, at.disp, lanes);
+      };
+    };
     const int r = code.next();
     if (m.zeros)
       code.a.zero(r);
@@ -109,15 +118,9 @@ Result<VectorProgram> unitCode(const Map& m, const HostIsa& isa) {
       code.a.arg(MatrixCode::kFlag, ArgSlot::kResidual);
       code.a.add(MatrixCode::kFlag, MatrixCode::kFlag, dst.base);
     }
-    f.apply(
-        r, firstOf(temporaries(), f.temporaries()),
-        [&](int reg) {
-          if (m.dColumn == 0)
-            code.a.broadcast(reg, at.base, at.disp);
-          else
-            d.load(reg, -1, at.base, at.disp, lanes);
-        },
-        [&](int reg) { e.load(reg, -1, MatrixCode::kFlag, dst.disp, lanes); });
+    f.apply(r, firstOf(temporaries(), f.temporaries()),
+            {besideIt(d, beside[0], m.dColumn), besideIt(b, beside[1], m.bColumn),
+             [&](int reg) { e.load(reg, -1, MatrixCode::kFlag, dst.disp, lanes); }});
     if (combines)
       chains.add(r, lanes);
     else if (m.streamingStore && lanes.all())
@@ -126,9 +129,7 @@ Result<VectorProgram> unitCode(const Map& m, const HostIsa& isa) {
       stored.store(r, MatrixCode::scratch(), dst.base, dst.disp, lanes);
   };
   Rows rows = rowsOf(m);
-  rows.readsD = m.f.readsD();
-  rows.dRow = m.dRow;
-  rows.dColumn = m.dColumn;
+  rows.beside = {Rows::Beside{m.f.readsD(), m.dRow, m.dColumn}, {m.f.readsB(), m.bRow, m.bColumn}};
   if (!combines) return RowCode(code, vector).run({}, rows);
   rows.out = rows.padCols = 0;  // a row's result stays where it is
   return RowCode(code, [&](auto) { chains.begin(); }, vector, [&](auto dst) { chains.end(dst); }).run({}, rows);

@@ -17,8 +17,8 @@ namespace cubejit {
 class MatrixCode {
  public:
   enum Scalar { kSrc, kDst, kRepeat, kRowSrc, kRowDst, kRows, kBlockSrc, kBlockDst, kBlocks, kWalk, kFlag, kList };
-  // What has a list has no repetitions to step to, and reads nothing through D; nothing that reads D is transposed.
-  static constexpr Scalar kSegments = kFlag, kRowD = kList, kBlockD = kWalk;
+  // What has a list has no repetitions to step to, and reads nothing through D or B; nothing that reads those is transposed.
+  static constexpr Scalar kSegments = kFlag, kRowD = kList, kRowB = kBlockSrc;
 
   /// A place in memory.
   struct At {

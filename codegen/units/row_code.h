@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <limits>
 #include <utility>
@@ -21,8 +22,12 @@ struct Rows {
   std::int64_t in = 4, out = 4;  ///< bytes of an element of the source, of the destination
   std::int64_t padCols = 0;
   bool padsAtOnce = false;  ///< vectors are zero in lanes that do not exist: padding can be stored with them
-  bool readsD = false;
-  std::int64_t dRow = 0, dColumn = 0;  ///< bytes from row to row, element to element
+  /// What is read beside the source, through D and through B: bytes from row to row, element to element.
+  struct Beside {
+    bool read = false;
+    std::int64_t row = 0, column = 0;
+  };
+  std::array<Beside, 2> beside{};
 
   bool dense() const { return dstPitch == cols * out && padCols == 0 && srcPitch == cols * in; }
   /// The first, or the last, so many of its rows; one if they follow each other.
@@ -49,8 +54,10 @@ class RowCode {
  public:
   using Scalar = MatrixCode::Scalar;
   using At = MatrixCode::At;
+  /// Where elements of D and B lie that belong to those of a source.
+  using Beside = std::array<At, 2>;
   /// One vector: of the lanes that exist in the source, and those to store.
-  using VectorCode = std::function<void(At src, At dst, At d, LaneRange exist, LaneRange stored)>;
+  using VectorCode = std::function<void(At src, At dst, const Beside& beside, LaneRange exist, LaneRange stored)>;
 
   /// What stands before and behind the vectors of a row, which begins at dst.
   using RowEdge = std::function<void(At dst)>;
@@ -67,7 +74,9 @@ class RowCode {
   /// From where the row cursors are.
   void all(const Rows& m) {
     if (m.rows <= 0 || m.cols <= 0) return;
-    if (m.readsD) code_.a.arg(kRowD, ArgSlot::kD);
+    for (std::size_t o = 0; o < kCursors.size(); ++o) {
+      if (m.beside[o].read) code_.a.arg(kCursors[o], kSlots[o]);
+    }
     const std::int64_t vectors = m.cols / m.lanes, perRow = vectors + 2;
     std::int64_t unroll = std::clamp<std::int64_t>(12 / std::max<std::int64_t>(1, perRow), 1, m.rows);
     if (m.srcPitch * unroll > kReach || m.dstPitch * unroll > kReach) unroll = 1;
@@ -76,10 +85,12 @@ class RowCode {
       for (std::int64_t r = 0; r < count; ++r) {
         const At dst{kRowDst, r * m.dstPitch};
         if (begin_) begin_(dst);
-        far ? longRow(m) : row(m, {kRowSrc, r * m.srcPitch}, dst, {kRowD, r * m.dRow});
+        far ? longRow(m)
+            : row(m, {kRowSrc, r * m.srcPitch}, dst,
+                  {At{kCursors[0], r * m.beside[0].row}, At{kCursors[1], r * m.beside[1].row}});
         if (end_) end_(dst);
       }
-      step(m, kRowD, count * m.dRow);
+      step(m, count, &Rows::Beside::row);
     };
     code_.repeat(kRows, m.rows / unroll, kRowSrc, unroll * m.srcPitch, kRowDst, unroll * m.dstPitch,
                  [&] { rows(unroll); });
@@ -88,52 +99,58 @@ class RowCode {
 
  private:
   using enum MatrixCode::Scalar;
-  static constexpr Scalar kRowD = MatrixCode::kRowD, kBlockD = MatrixCode::kBlockD;
+  static constexpr std::array<Scalar, 2> kCursors{MatrixCode::kRowD, MatrixCode::kRowB};
+  static constexpr std::array<ArgSlot, 2> kSlots{ArgSlot::kD, ArgSlot::kB};
   static constexpr std::int64_t kReach = std::numeric_limits<std::int32_t>::max() / 2, kUnrolledVectors = 16;
 
-  // Moves a cursor over d on.
-  void step(const Rows& m, Scalar cursor, std::int64_t bytes) {
-    if (m.readsD) code_.a.addImm(cursor, cursor, bytes);
+  // Moves the cursors beside the source on by so many rows, or elements.
+  void step(const Rows& m, std::int64_t count, std::int64_t Rows::Beside::* each) {
+    for (std::size_t o = 0; o < kCursors.size(); ++o) {
+      if (m.beside[o].read) code_.a.addImm(kCursors[o], kCursors[o], count * (m.beside[o].*each));
+    }
+  }
+  static Beside columns(const Rows& m, Beside beside, std::int64_t count) {
+    for (std::size_t o = 0; o < beside.size(); ++o) beside[o].disp += count * m.beside[o].column;
+    return beside;
   }
 
-  void row(const Rows& m, At src, At dst, At d) {
+  void row(const Rows& m, At src, At dst, const Beside& beside) {
     const std::int64_t whole = m.cols / m.lanes;
-    vectors(m, src, dst, d, whole);
+    vectors(m, src, dst, beside, whole);
     const std::int64_t c = whole * m.lanes;
     src.disp += c * m.in;
     dst.disp += c * m.out;
-    d.disp += c * m.dColumn;
-    tail(m, src, dst, d, m.cols - c);
+    tail(m, src, dst, columns(m, beside, c), m.cols - c);
   }
 
-  void vectors(const Rows& m, const At& src, const At& dst, const At& d, std::int64_t count) {
+  void vectors(const Rows& m, const At& src, const At& dst, const Beside& beside, std::int64_t count) {
     for (std::int64_t c = 0; c < count * m.lanes; c += m.lanes)
-      vector_({src.base, src.disp + c * m.in}, {dst.base, dst.disp + c * m.out}, {d.base, d.disp + c * m.dColumn}, {},
-              {});
+      vector_({src.base, src.disp + c * m.in}, {dst.base, dst.disp + c * m.out}, columns(m, beside, c), {}, {});
   }
 
-  // The vectors of a row eight at a time.
+  // The vectors of a row eight at a time: the row's cursors go there, and come back.
   void longRow(const Rows& m) {
     const std::int64_t eight = 8 * m.lanes, count = m.cols / eight;
-    code_.a.copy(kBlockSrc, kRowSrc);
-    code_.a.copy(kBlockDst, kRowDst);
-    if (m.readsD) code_.a.copy(kBlockD, kRowD);
-    code_.repeat(kBlocks, count, kBlockSrc, eight * m.in, kBlockDst, eight * m.out, [&] {
-      vectors(m, {kBlockSrc, 0}, {kBlockDst, 0}, {kBlockD, 0}, 8);
-      step(m, kBlockD, eight * m.dColumn);
+    const Beside beside{At{kCursors[0], 0}, At{kCursors[1], 0}};
+    code_.repeat(kBlocks, count, kRowSrc, eight * m.in, kRowDst, eight * m.out, [&] {
+      vectors(m, {kRowSrc, 0}, {kRowDst, 0}, beside, 8);
+      step(m, eight, &Rows::Beside::column);
     });
     Rows rest = m;
     rest.cols = m.cols - count * eight;
-    row(rest, {kBlockSrc, 0}, {kBlockDst, 0}, {kBlockD, 0});
+    row(rest, {kRowSrc, 0}, {kRowDst, 0}, beside);
+    code_.a.addImm(kRowSrc, kRowSrc, -count * eight * m.in);
+    code_.a.addImm(kRowDst, kRowDst, -count * eight * m.out);
+    step(m, -count * eight, &Rows::Beside::column);
   }
 
   // What is left of a row: `count` elements (fewer than a vector), then the padding.
-  void tail(const Rows& m, const At& src, const At& dst, const At& d, std::int64_t count) {
+  void tail(const Rows& m, const At& src, const At& dst, const Beside& beside, std::int64_t count) {
     std::int64_t written = 0;
     const std::int64_t all = count + m.padCols;
     if (count > 0) {
       written = m.padsAtOnce ? std::min<std::int64_t>(m.lanes, all) : count;
-      vector_(src, dst, d, code_.lanesOf(count), code_.lanesOf(written));
+      vector_(src, dst, beside, code_.lanesOf(count), code_.lanesOf(written));
     }
     for (; written < all; written += m.lanes) {
       const int r = code_.next();

@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <map>
 
-#include "codegen/lang/pairs.h"
+#include "codegen/lang/layouts.h"
+#include "codegen/lang/places.h"
 #include "tiling/coordinates.h"
 
 namespace cubejit {
@@ -37,7 +38,7 @@ class OfProblem : public TensorElements {
 class OfKernel : public TensorElements {
  public:
   OfKernel(const lang::Source& text, const HostIsa& isa) {
-    const lang::Source kernel = lang::withPacked(text, isa);
+    const lang::Source kernel = lang::laidOut(text, isa);
     std::vector<Known> all;
     for (const lang::Tensor& t : kernel.tensors) {
       all.push_back({t, {{}, {}, true}});
@@ -53,7 +54,7 @@ class OfKernel : public TensorElements {
       const auto same = [&](const Known& other) { return other.tensor.name == known.tensor.name; };
       const bool alone =
           std::count_if(all.begin(), all.end(), same) == 1;  // loops side by side may `let` the same name
-      if (alone && known.tensor.packed < 0) tensors_.emplace(known.tensor.name, known);
+      if (alone && known.tensor.packed < 0 && !lang::liesInBlocks(known.tensor)) tensors_.emplace(known.tensor.name, known);
     }
   }
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "codegen/lang/pairs.h"
+#include "codegen/lang/layouts.h"
 #include "codegen/tile/caller_buffers.h"
 #include "codegen/tile/interpret_program.h"
 #include "codegen/tile/print.h"
@@ -252,7 +252,7 @@ Status TiledKernel::interpret(const std::vector<void*>& buffers, const Interpret
     const TileProgram& program = state_->generated->kernel.part->tile;
     if (!hook) return cubejit::interpret(program, state_->bound(buffers));
     const HostIsa& isa = state_->session.machine().isa;
-    const lang::Source laidOut = lang::withPacked(state_->generated->kernel.source, isa);
+    const lang::Source laidOut = lang::laidOut(state_->generated->kernel.source, isa);
     const auto elements = elementsOf(state_->generated->kernel.source, isa);
     return cubejit::interpret(program, state_->bound(buffers), [&](const InterpretedCall& call) {
       return hook(faceOf(call, program.buffers[static_cast<std::size_t>(call.buffer)], laidOut, *elements));

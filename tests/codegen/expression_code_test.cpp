@@ -33,11 +33,12 @@ class ExpressionCodes : public testing::TestWithParam<IsaLevel> {
   // Not what is no number: of two of those, which one is left is the compiler's choice.
   Value randomNumber(const Expression& f) {
     constexpr float kNumbers[] = {0.0F, -0.0F, 0.5F, -0.5F, 3.0F};
-    switch (below(6)) {
+    switch (below(7)) {
       case 0: return Value::d();
       case 1: return Value::e();
       case 2: return Value::constant(kNumbers[below(5)]);
       case 3: return Value::element();
+      case 4: return maps_ ? Value::b() : Value::d();
       default: {
         if (!f.any()) return Value::element();
         const auto step = static_cast<std::size_t>(below(static_cast<int>(f.steps.size())));
@@ -83,6 +84,14 @@ class ExpressionCodes : public testing::TestWithParam<IsaLevel> {
     agreeInBits(kernel, GetParam(), args, memory, d);
   }
 
+  void readB(Map& m) {
+    m.bRow = 4 * below(8);
+    if (below(2) == 0) return;  // one for the whole row
+    m.b = static_cast<Element>(below(3));
+    m.bColumn = elementBytes(m.b);
+  }
+
+  bool maps_ = false;  ///< expressions may read b
   std::mt19937 rng_{3};
 };
 
@@ -119,8 +128,9 @@ TEST_P(ExpressionCodes, ContractsEndWithThem) {
 }
 
 TEST_P(ExpressionCodes, MapsAreThem) {
-  const std::vector<float> source = numbers(256);
+  const std::vector<float> source = numbers(256), beside = numbers(256);
   int refused = 0;
+  maps_ = true;
   for (int n = 0; n < 300 && !HasFailure(); ++n) {
     Map m{.lanes = isa().lanes(), .rows = 1 + below(3), .cols = 1 + below(20), .zeros = below(4) == 0};
     m.label = "map";
@@ -134,6 +144,7 @@ TEST_P(ExpressionCodes, MapsAreThem) {
       m.dColumn = elementBytes(m.d);
     }
     m.dRow = 4 * below(8);
+    readB(m);
     if (const auto made = vectorize(m, isa()); !made.ok()) {
       EXPECT_EQ(made.error().code, ErrorCode::kLimitExceeded);
       ++refused;
@@ -141,6 +152,7 @@ TEST_P(ExpressionCodes, MapsAreThem) {
     }
     KernelArgs args;
     args.a = source.data();
+    args.b = beside.data();
     args.repeat = 1;
     agree(m, args, numbers(256), 64, 128);
   }

@@ -22,7 +22,7 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 class Evaluated {
  public:
   explicit Evaluated(Function function) { function(f_, Value::element()); }
-  float operator()(float x) const { return f_.evaluate(x, 0, 0); }
+  float operator()(float x) const { return f_.evaluate(x, 0, 0, 0); }
 
  private:
   Expression f_;

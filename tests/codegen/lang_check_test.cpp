@@ -70,7 +70,7 @@ TEST(KernelMistakes, AreNamedWithTheirLine) {
        "line 11, column 3: there is no parameter or index 'i' here; there are M, N"},
       {"  Y[i, j] = e", "   Y[i, j] = e",
        "line 11, column 4: expected a line that begins in the column of the one above it"},
-      {"most[i] = max[j](X[i, j])", "most[i] = max[i](X[i, j])", "max over i, of which there is a loop in line 8"},
+      {"most[i] = max[j](X[i, j])", "most[i] = max[i](X[i, j])", "max over i, of which there is a parallel loop in line 8"},
       {"most[i] = max[j](X[i, j])", "most[i] = X[i, j]",
        "X has values along j, which the target does not name; sum, min or max over it"},
       {"most[i] = max[j](X[i, j])", "most[i] = max[j](7)", "max over j, which nothing in it names"},

@@ -170,6 +170,35 @@ TEST(KernelLanguage, EveryFormOfStatement) {
       "  loop v in 40 by 16\n    s[i, v] = sum[d](Q[i, d] * K[d, v])\n  Y[i, u] = s[i, u]\n",
       "input Q f32 [2, 6, 40]\noutput Y f32 [2, 6]\nindex u in 40\nparallel h in 2\n  loop i in 6 by 4\n"
       "    let m[i] = max[u](Q[h, i, u])\n    let e[i, u] = exp(Q[h, i, u] - m[i])\n    Y[h, i] = sum[u](e[i, u])\n",
+      // Sums and others of a loop's tile, the last one shorter: added to what is there, to that and more, of pairs, across lanes, down columns.
+      "input A f32 [5, 37]\ninput B f32 [37, 30]\noutput C f32 [5, 30]\nindex i in 5\nindex j in 30\nC[i, j] = 1\n"
+      "loop k in 37 by 8\n  C[i, j] = C[i, j] + sum[k](A[i, k] * B[k, j])\n",
+      "input A f16 [5, 37]\ninput B f32 [37, 30]\noutput C f16 [5, 30]\nindex i in 5\nindex j in 30\nC[i, j] = 0\n"
+      "loop k in 37 by 37\n  C[i, j] = sum[k](A[i, k] * B[k, j]) + C[i, j]\n",
+      "input A bf16 [5, 3, 37]\ninput B bf16 [3, 37, 30]\noutput C f32 [5, 30]\nindex i in 5\nindex j in 30\nindex c in "
+      "3\nC[i, j] = 0\nloop k in 37 by 7\n  let panel[c, k, j] = B[c, k, j]\n"
+      "  C[i, j] = sum[c, k](A[i, c, k] * panel[c, k, j]) + C[i, j]\n",
+      "input A f32 [5, 37]\ninput B f32 [37, 30]\noutput C f32 [5, 30]\nindex i in 5\nindex j in 30\nC[i, j] = 0\n"
+      "loop k in 37 by 16\n  C[i, j] = C[i, j] * 0.5 + sum[k](A[i, k] * B[k, j])\n",
+      "input X f32 [6, 50]\noutput Y f32 [6]\nindex i in 6\nY[i] = -9\nloop k in 50 by 16\n"
+      "  Y[i] = max(Y[i], max[k](X[i, k]))\n",
+      "input X f32 [6, 50]\noutput Y f32 [6]\nindex i in 6\nY[i] = 0\nloop k in 50 by 13\n"
+      "  let e[i, k] = X[i, k] * 2\n  Y[i] = Y[i] + sum[k](e[i, k] * X[i, k])\n",
+      "input X f32 [20, 50]\noutput Y f32 [50]\nindex j in 50\nY[j] = 9\nloop k in 20 by 8\n"
+      "  Y[j] = min(Y[j], min[k](X[k, j]))\n",
+      // Values that lie in blocks, behind one another: the factor that lies along vectors, and the other one.
+      "input A f32 [9, 13]\ninput B f32 [9, 30]\noutput C f32 [13, 30]\nindex k in 9\nindex m in 13\nindex n in 30\n"
+      "let rows[k, m]\nlet panels[k, n]\nparallel r in 13 by 4\n  rows[k, r] = A[k, r]\nloop p in 30 by 8\n"
+      "  panels[k, p] = B[k, p]\nparallel i in 13 by 4\n  loop j in 30 by 8\n"
+      "    C[i, j] = sum[k](rows[k, i] * panels[k, j])\n",
+      "input A bf16 [13, 9]\ninput B bf16 [30, 9]\noutput C f32 [13, 30]\nindex k in 9\nindex n in 30\n"
+      "let panels[k, n]\nparallel p in 30 by 16\n  panels[k, p] = B[p, k]\nparallel i in 13 by 4\n  loop j in 30 by 16\n"
+      "    C[i, j] = sum[k](A[i, k] * panels[k, j]) + panels[0, j]\n",
+      // Three, five and six elements in one expression.
+      "input X f32 [7, 30]\ninput m bf16 [7]\ninput s f32 [7]\ninput g f16 [30]\ninput b f32 [30]\noutput Y f32 [7, 30]\n"
+      "index i in 7\nindex j in 30\nY[i, j] = (X[i, j] - m[i]) * s[i] * g[j] + b[j]\n",
+      "input X f32 [7, 300]\ninput s f32 [7]\ninput g f32 [300]\noutput Y f32 [7]\nindex i in 7\nindex j in 300\n"
+      "Y[i] = sum[j](X[i, j] * s[i] * g[j] + X[i, j])\n",
       // Serial loops whose steps stand on each other.
       "input X f32 [10, 20]\noutput Y f32 [11, 20]\nindex j in 20\nY[0, j] = 0\nloop i in 10\n  Y[i + 1, j] = Y[i, j] "
       "* 0.5 + X[i, j]\n"};

@@ -182,6 +182,7 @@ INPUTS = {
 # Of each kernel what it computes, and settings: small ones, primes, ones, more than a tile and a multiple of tiles.
 GEMMS = [{"M": 7, "N": 19, "K": 5}, {"M": 1, "N": 1, "K": 1}, {"M": 1, "N": 33, "K": 13}, {"M": 37, "N": 1, "K": 67}, {"M": 24, "N": 64, "K": 32},
          {"M": 61, "N": 71, "K": 131}]
+BATCHES_OF_GEMMS = [{"batch": batch, **setting} for setting in GEMMS for batch in (1, 3)]
 ROWS = [{"M": 5, "N": 19}, {"M": 1, "N": 1}, {"M": 1, "N": 77}, {"M": 13, "N": 1}, {"M": 16, "N": 64}, {"M": 37, "N": 331}]
 BATCHES = [{"P": 7, "C": 19}, {"P": 1, "C": 1}, {"P": 1, "C": 37}, {"P": 131, "C": 1}, {"P": 64, "C": 32}, {"P": 211, "C": 83}]
 IMAGES = [{"N": 2, **setting} for setting in BATCHES] + [{"N": 1, "P": 5, "C": 17}, {"N": 7, "P": 13, "C": 47}]
@@ -199,13 +200,16 @@ CASES = {
     "batch_norm_training": (batch_norm_training, BATCHES),
     "depthwise": (depthwise, POOLS),
     "gemm": (lambda p, A, B, bias: np.maximum(A @ B + bias, 0), GEMMS),
-    "gemm_batched": (lambda p, A, B: A @ B, [{"batch": batch, **setting} for setting in GEMMS for batch in (1, 3)]),
+    "gemm_batched": (lambda p, A, B: A @ B, BATCHES_OF_GEMMS),
+    "gemm_blocked": (lambda p, A, B: A @ B, GEMMS + [{"M": 5, "N": 17, "K": 128}, {"M": 13, "N": 40, "K": 129}, {"M": 9, "N": 16, "K": 523}]),
+    "gemm_direct": (lambda p, A, B: A @ B, BATCHES_OF_GEMMS),
     "gemm_few_columns": (lambda p, A, B: A @ B, GEMMS),
-    "gemm_few_rows": (lambda p, A, B: A @ B, GEMMS),
     "gemm_gelu": (gemm_gelu, GEMMS),
     "gemm_i8": (lambda p, A, B: A @ B, GEMMS + [{"M": 5, "N": 35, "K": 1021}]),
     "gemm_quantised": (gemm_quantised, GEMMS + [{"M": 5, "N": 35, "K": 1021}]),
     "gemm_nt": (lambda p, A, B: A @ B.T, GEMMS),
+    "gemm_nt_few_rows": (lambda p, A, B: A @ B.T, GEMMS),
+    "gemm_tall": (lambda p, A, B: A @ B, GEMMS),
     "gemm_tn": (lambda p, A, B: A.T @ B, GEMMS),
     "gemm_tt": (lambda p, A, B: A.T @ B.T, GEMMS),
     "group_norm": (group_norm, GROUPS),

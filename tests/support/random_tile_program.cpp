@@ -45,7 +45,7 @@ class TileGenerator {
     for (int i = below(4); i > 0; --i) {
       ExpressionStep step{static_cast<ExpressionOp>(below(kExpressionOps)), {}};
       for (std::size_t o = 0; o < arity(step.op); ++o) {
-        const auto kind = static_cast<ExpressionValue::Kind>(below(6));
+        const auto kind = static_cast<ExpressionValue::Kind>(below(7));
         step.operands[o] =
             kind == ExpressionValue::Kind::kConstant ? ExpressionValue::constant(real()) : ExpressionValue{kind, 0};
         if (kind == ExpressionValue::Kind::kStep) step.operands[o].word = static_cast<std::uint32_t>(below(3));
@@ -103,7 +103,8 @@ class TileGenerator {
       case 5:
         return Map{lanes,        number(),  number(),  number(),  number(),
                    number(),     flip(),    element(), element(), flip(),
-                   expression(), element(), number(),  number(),  static_cast<Combine>(below(kCombines)),
+                   expression(), element(), number(),  number(),  element(),
+                   number(),     number(),  static_cast<Combine>(below(kCombines)),
                    name()};
       case 6:
         return TileProduct{lanes,    number(), number(), number(), number(), element(), number(), number(),

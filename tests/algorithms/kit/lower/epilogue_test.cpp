@@ -50,11 +50,11 @@ TEST(Epilogue, ExpressionsAreTheirDefinitions) {
   for (PostOps post : all) {
     for (const float v : values) {
       for (const float w : values) {
-        EXPECT_TRUE(same(slopeOf(post).evaluate(v, w, 0), slope(post, v, w))) << toString(post) << " " << v << " " << w;
+        EXPECT_TRUE(same(slopeOf(post).evaluate(v, w, 0, 0), slope(post, v, w))) << toString(post) << " " << v << " " << w;
         for (const bool bias : {false, true}) {
           post.bias = bias;
           post.add = !bias;
-          const float sum = v + w, got = expressionOf(post).evaluate(v, bias ? w : 7, bias ? 7 : w);
+          const float sum = v + w, got = expressionOf(post).evaluate(v, bias ? w : 7, 0, bias ? 7 : w);
           EXPECT_TRUE(same(got, activated(post, sum))) << toString(post) << " " << v << " " << w << ": " << got;
         }
       }
