@@ -16,8 +16,12 @@ constexpr std::size_t kMostNestSteps = 512;
 
 FlatAxis flatAxis(const Axis& axis, std::size_t streams) {
   FlatAxis flat;
-  flat.windowAxis = axis.windowAxis;
-  flat.windows = axis.windows;
+  // Windows that all have every step are none: such loops become lists, too.
+  const Window all{0, static_cast<int>(axis.steps.size())};
+  if (!std::all_of(axis.windows.begin(), axis.windows.end(), [&](const Window& w) { return w == all; })) {
+    flat.windowAxis = axis.windowAxis;
+    flat.windows = axis.windows;
+  }
   for (const AxisStep& step : axis.steps) {
     for (std::size_t s = 0; s < streams; ++s) {
       flat.delta.push_back(deltaOf(step.delta, s));

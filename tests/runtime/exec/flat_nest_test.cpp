@@ -100,6 +100,16 @@ TEST(FlatNest, StepsOfAWindowAreAListButNotPartOfAnother) {
   EXPECT_EQ(loop.body.front().steps.size(), 12U);
 }
 
+TEST(FlatNest, WindowsOfAllStepsAreNone) {
+  Nest n;
+  const int outer = n.axis("outer", 2, 100), dealt = n.windowed("dealt", 2, 10), taps = n.axis("taps", 1, 0);
+  n.phase_.axes[static_cast<std::size_t>(dealt)].windows = {{0, 2}, {0, 2}};
+  const FlatNests flat = n.flat(loopNode(outer, {loopNode(dealt, {loopNode(taps, {Nest::call("k")})})}));
+  ASSERT_EQ(flat.body.size(), 1U);
+  EXPECT_THAT(stepsOf(flat.body.front()), ElementsAre(std::tuple(0, 0, 0), std::tuple(0, 10, 0), std::tuple(0, 100, 0),
+                                                      std::tuple(0, 110, 0)));
+}
+
 TEST(FlatNest, LongListsStayLoops) {
   Nest n;
   const int outer = n.axis("outer", 100, 100), inner = n.axis("inner", 100, 1);
