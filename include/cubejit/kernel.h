@@ -88,7 +88,7 @@ struct InterpretedTile {
   std::vector<std::int64_t> element;  ///< at which it begins; empty where a value without a name has none
   const void* memory = nullptr;       ///< of the whole tensor as it is now, during the call of the hook
   DType type = DType::kF32;
-  std::vector<std::int64_t> extents, strides;  ///< of the tensor, in elements; a value without a name is one row
+  std::vector<std::int64_t> extents, strides;  ///< of the tensor, in elements; one row if packed or without a name
 };
 /// False ends the interpretation.
 using InterpretHook = std::function<bool(const InterpretedTile&)>;

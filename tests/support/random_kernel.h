@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides what a random kernel of the kernel language is: text, with loops of odd tiles, values of tiles and of the run, sums of products,
-// reductions and expressions of elements that are there. Results stay small, so that they can be compared.
+// reductions, of loops' tiles too, and expressions of elements that are there. Results stay small, so that they can be compared.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace cubejit {
 
 class RandomKernel {
  public:
-  explicit RandomKernel(unsigned seed) : rng_(seed), halves_(seed % 3 == 0) {}
+  explicit RandomKernel(unsigned seed) : rng_(seed), only_(seed % 3 == 0 ? "bf16" : seed % 7 == 1 ? "i8" : nullptr) {}
 
   std::string text() {
     out_ = "cubejit kernel 1\nkernel random\n";
@@ -40,6 +40,7 @@ class RandomKernel {
     std::vector<std::size_t> outside;
     for (int s = below(3); s > 0; --s) let("", some());
     const bool parallel = below(2) == 0;
+    serial_ = !parallel;
     std::string indent;
     std::vector<std::pair<std::string, std::vector<std::size_t>>> outputs;
     for (int o = 1 + below(2); o > 0; --o) {
@@ -97,9 +98,9 @@ class RandomKernel {
     return text + "]";
   }
   std::string line(const char* what, const std::string& name, const std::vector<std::size_t>& dimensions) {
-    static constexpr const char* kTypes[] = {"f32", "f32", "f32", "f16", "bf16"};
+    static constexpr const char* kTypes[] = {"f32", "f32", "f32", "f16", "bf16", "i8", "i32"};
     const bool output = what[0] == 'o';
-    std::string text = std::string(what) + " " + name + " " + (output ? "f32" : halves_ ? "bf16" : kTypes[below(5)]);
+    std::string text = std::string(what) + " " + name + " " + (output ? "f32" : only_ != nullptr ? only_ : kTypes[below(7)]);
     std::string extents;
     for (const std::size_t d : dimensions)
       extents += (extents.empty() ? " [" : ", ") + std::to_string(indices_[d].extent);
@@ -147,8 +148,9 @@ class RandomKernel {
   std::string reduction(const std::vector<std::size_t>& outside, int depth) {
     std::vector<std::size_t> indices = outside;
     std::vector<std::size_t> over;
-    for (std::size_t d = 0; d < 3; ++d) {
-      if (std::find(indices.begin(), indices.end(), d) == indices.end() && below(2) == 0) over.push_back(d);
+    for (std::size_t d = 0; d < indices_.size(); ++d) {
+      const bool may = d < 3 || (serial_ && indices_[d].here);
+      if (may && std::find(indices.begin(), indices.end(), d) == indices.end() && below(2) == 0) over.push_back(d);
     }
     if (over.empty()) over.push_back(static_cast<std::size_t>(below(3)));
     indices.insert(indices.end(), over.begin(), over.end());
@@ -197,7 +199,8 @@ class RandomKernel {
   }
 
   std::mt19937 rng_;
-  const bool halves_;  ///< all inputs are of bf16: some products are dot products then
+  const char* const only_;  ///< the type of all inputs, if it is one: of bf16 and i8 some products are dot products then
+  bool serial_ = false;     ///< loops are: sums may go over their tiles
   std::string out_, head_;
   std::vector<Index> indices_;
   std::vector<Tensor> tensors_;
