@@ -190,11 +190,12 @@ bool Statements::contract(const Access& target, const Expr& value) {
                       (nest_.index(vector).loop != Index::Loop::kNone && nest_.index(vector).extent % lanes_ != 0);
     return place.element == Element::kF32 && place.contiguous(vector) && (filledUp || !tail);
   };
-  const Expression f = accumulates ? Expression{} : expressionOf(value, [&](const Expr& e) -> std::optional<ExpressionValue> {
-    if (&e == sum) return ExpressionValue::element();
-    if (std::holds_alternative<Access>(e.what)) return ExpressionValue::d();
-    return std::nullopt;
-  });
+  const Expression f =
+      accumulates ? Expression{} : expressionOf(value, [&](const Expr& e) -> std::optional<ExpressionValue> {
+        if (&e == sum) return ExpressionValue::element();
+        if (std::holds_alternative<Access>(e.what)) return ExpressionValue::d();
+        return std::nullopt;
+      });
   if (others.size() > 1 || (others.size() == 1 && !contains(indicesOf(others.front()), vector)) ||
       (f.any() && !refusalOf(p, to, f).empty()))
     return finishLater(target, value);

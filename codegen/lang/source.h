@@ -49,7 +49,8 @@ struct Tensor {
   struct Dimension {
     std::int64_t extent = 0, stride = 0;  ///< in elements
     int tileOf = -1;  ///< what `let` names: the loop of whose tile it holds values; -1: of the whole
-    std::int64_t block = 0;  ///< of the last dimension of a value: so many numbers lie beside each other, blocks behind one another; 0: all do
+    std::int64_t block =
+        0;  ///< of the last dimension of a value: so many numbers lie beside each other, blocks behind one another; 0: all do
     friend bool operator==(const Dimension& x, const Dimension& y) = default;
   };
   std::string name;

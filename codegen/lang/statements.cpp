@@ -229,7 +229,9 @@ void Statements::Operands::describe(Map& m, int rows, int columns) const {
   m.zeros = !v;
   m.f = f;
   if (v) m.from = v->element, m.srcPitch = v->apartAt(rows);
-  const auto apart = [&](const Place& place) { return columns < 0 ? elementBytes(place.element) : place.apartAt(columns); };
+  const auto apart = [&](const Place& place) {
+    return columns < 0 ? elementBytes(place.element) : place.apartAt(columns);
+  };
   if (d) m.d = d->element, m.dRow = d->apartAt(rows), m.dColumn = apart(*d);
   if (b) m.b = b->element, m.bRow = b->apartAt(rows), m.bColumn = apart(*b);
 }
@@ -368,12 +370,12 @@ void Statements::reduce(const Access& target, const Expr& reduction) {
   }
   const int vector = contiguousIndex(target);
   // What is the same along all that is reduced is no reason to go along the target.
-  const bool lanesOfTarget = vector >= 0 && std::any_of(elements.begin(), elements.end(), [&](const Access& e) {
-                               const std::vector<int> own = indicesOf(e);
-                               const auto names = [&](int i) { return contains(own, i); };
-                               return std::any_of(how.over.begin(), how.over.end(), names) &&
-                                      nest_.placeOf(e).contiguous(vector);
-                             });
+  const bool lanesOfTarget =
+      vector >= 0 && std::any_of(elements.begin(), elements.end(), [&](const Access& e) {
+        const std::vector<int> own = indicesOf(e);
+        const auto names = [&](int i) { return contains(own, i); };
+        return std::any_of(how.over.begin(), how.over.end(), names) && nest_.placeOf(e).contiguous(vector);
+      });
   if (along >= 0 && !lanesOfTarget) {
     std::vector<int> rest;
     std::copy_if(how.over.begin(), how.over.end(), std::back_inserter(rest), [&](int i) { return i != along; });

@@ -238,7 +238,8 @@ ExpressionCode::ExpressionCode(VectorAssembler& a, const Expression& f) : a_(a),
   constexpr std::size_t kMostOfStep = 7;
   VectorAssembler nowhere("", {});
   const auto nothing = [](int) {};
-  temporaries_ = Evaluation(nowhere, *this, std::vector<int>(kMostOfStep * f.steps.size() + 1), {nothing, nothing, nothing}).run();
+  temporaries_ =
+      Evaluation(nowhere, *this, std::vector<int>(kMostOfStep * f.steps.size() + 1), {nothing, nothing, nothing}).run();
 }
 
 void ExpressionCode::keepConstants(const std::vector<int>& registers) {

@@ -54,7 +54,8 @@ class OfKernel : public TensorElements {
       const auto same = [&](const Known& other) { return other.tensor.name == known.tensor.name; };
       const bool alone =
           std::count_if(all.begin(), all.end(), same) == 1;  // loops side by side may `let` the same name
-      if (alone && known.tensor.packed < 0 && !lang::liesInBlocks(known.tensor)) tensors_.emplace(known.tensor.name, known);
+      if (alone && known.tensor.packed < 0 && !lang::liesInBlocks(known.tensor))
+        tensors_.emplace(known.tensor.name, known);
     }
   }
 

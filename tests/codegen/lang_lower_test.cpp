@@ -35,7 +35,8 @@ void computesWhatItSays(const std::string& text, const lang::Settings& settings,
     SCOPED_TRACE(toString(level));
     const auto program = lang::lower(*kernel, isaOf(level));
     if (!program.ok()) {
-      EXPECT_THAT(program.error().message, testing::AnyOf(HasSubstr("registers"), HasSubstr("dot product of bytes"))) << text;
+      EXPECT_THAT(program.error().message, testing::AnyOf(HasSubstr("registers"), HasSubstr("dot product of bytes")))
+          << text;
       EXPECT_FALSE(everywhere || isaOf(level).lanes() == 16) << program.error().message;
       continue;
     }
@@ -175,7 +176,8 @@ TEST(KernelLanguage, EveryFormOfStatement) {
       "loop k in 37 by 8\n  C[i, j] = C[i, j] + sum[k](A[i, k] * B[k, j])\n",
       "input A f16 [5, 37]\ninput B f32 [37, 30]\noutput C f16 [5, 30]\nindex i in 5\nindex j in 30\nC[i, j] = 0\n"
       "loop k in 37 by 37\n  C[i, j] = sum[k](A[i, k] * B[k, j]) + C[i, j]\n",
-      "input A bf16 [5, 3, 37]\ninput B bf16 [3, 37, 30]\noutput C f32 [5, 30]\nindex i in 5\nindex j in 30\nindex c in "
+      "input A bf16 [5, 3, 37]\ninput B bf16 [3, 37, 30]\noutput C f32 [5, 30]\nindex i in 5\nindex j in 30\nindex c "
+      "in "
       "3\nC[i, j] = 0\nloop k in 37 by 7\n  let panel[c, k, j] = B[c, k, j]\n"
       "  C[i, j] = sum[c, k](A[i, c, k] * panel[c, k, j]) + C[i, j]\n",
       "input A f32 [5, 37]\ninput B f32 [37, 30]\noutput C f32 [5, 30]\nindex i in 5\nindex j in 30\nC[i, j] = 0\n"
@@ -192,10 +194,12 @@ TEST(KernelLanguage, EveryFormOfStatement) {
       "  panels[k, p] = B[k, p]\nparallel i in 13 by 4\n  loop j in 30 by 8\n"
       "    C[i, j] = sum[k](rows[k, i] * panels[k, j])\n",
       "input A bf16 [13, 9]\ninput B bf16 [30, 9]\noutput C f32 [13, 30]\nindex k in 9\nindex n in 30\n"
-      "let panels[k, n]\nparallel p in 30 by 16\n  panels[k, p] = B[p, k]\nparallel i in 13 by 4\n  loop j in 30 by 16\n"
+      "let panels[k, n]\nparallel p in 30 by 16\n  panels[k, p] = B[p, k]\nparallel i in 13 by 4\n  loop j in 30 by "
+      "16\n"
       "    C[i, j] = sum[k](A[i, k] * panels[k, j]) + panels[0, j]\n",
       // Three, five and six elements in one expression.
-      "input X f32 [7, 30]\ninput m bf16 [7]\ninput s f32 [7]\ninput g f16 [30]\ninput b f32 [30]\noutput Y f32 [7, 30]\n"
+      "input X f32 [7, 30]\ninput m bf16 [7]\ninput s f32 [7]\ninput g f16 [30]\ninput b f32 [30]\noutput Y f32 [7, "
+      "30]\n"
       "index i in 7\nindex j in 30\nY[i, j] = (X[i, j] - m[i]) * s[i] * g[j] + b[j]\n",
       "input X f32 [7, 300]\ninput s f32 [7]\ninput g f32 [300]\noutput Y f32 [7]\nindex i in 7\nindex j in 300\n"
       "Y[i] = sum[j](X[i, j] * s[i] * g[j] + X[i, j])\n",

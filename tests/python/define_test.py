@@ -97,8 +97,9 @@ def batch_norm(k, type=("f32", "bf16", "f16"), P=400, C=64, pixels=(32, 8, 100))
     mean = k.let("mean", k.sum(X[p, c], over=p) / P, over=c)
     from_mean = X[p, c] - mean[c]
     scale = k.let("scale", gamma[c] * k.rsqrt(k.sum(from_mean * from_mean, over=p) / P + 1e-5), over=c)
+    shift = k.let("shift", beta[c] - mean[c] * scale[c], over=c)
     with k.parallel("q", P, by=pixels) as q:
-        Y[q, c] = (X[q, c] - mean[c]) * scale[c] + beta[c]
+        Y[q, c] = X[q, c] * scale[c] + shift[c]
 
 
 @cubejit.define

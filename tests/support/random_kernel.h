@@ -100,7 +100,10 @@ class RandomKernel {
   std::string line(const char* what, const std::string& name, const std::vector<std::size_t>& dimensions) {
     static constexpr const char* kTypes[] = {"f32", "f32", "f32", "f16", "bf16", "i8", "i32"};
     const bool output = what[0] == 'o';
-    std::string text = std::string(what) + " " + name + " " + (output ? "f32" : only_ != nullptr ? only_ : kTypes[below(7)]);
+    std::string text = std::string(what) + " " + name + " " +
+                       (output             ? "f32"
+                        : only_ != nullptr ? only_
+                                           : kTypes[below(7)]);
     std::string extents;
     for (const std::size_t d : dimensions)
       extents += (extents.empty() ? " [" : ", ") + std::to_string(indices_[d].extent);
@@ -199,8 +202,9 @@ class RandomKernel {
   }
 
   std::mt19937 rng_;
-  const char* const only_;  ///< the type of all inputs, if it is one: of bf16 and i8 some products are dot products then
-  bool serial_ = false;     ///< loops are: sums may go over their tiles
+  const char* const
+      only_;             ///< the type of all inputs, if it is one: of bf16 and i8 some products are dot products then
+  bool serial_ = false;  ///< loops are: sums may go over their tiles
   std::string out_, head_;
   std::vector<Index> indices_;
   std::vector<Tensor> tensors_;

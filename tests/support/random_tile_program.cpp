@@ -101,10 +101,9 @@ class TileGenerator {
       case 3: return Accumulate{lanes, number(), number(), number(), number(), listSteps(), name()};
       case 4: return LaneReduce{lanes, number(), number(), static_cast<Combine>(below(kCombines)), name()};
       case 5:
-        return Map{lanes,        number(),  number(),  number(),  number(),
-                   number(),     flip(),    element(), element(), flip(),
-                   expression(), element(), number(),  number(),  element(),
-                   number(),     number(),  static_cast<Combine>(below(kCombines)),
+        return Map{lanes,    number(),  number(),  number(), number(),     number(),
+                   flip(),   element(), element(), flip(),   expression(), element(),
+                   number(), number(),  element(), number(), number(),     static_cast<Combine>(below(kCombines)),
                    name()};
       case 6:
         return TileProduct{lanes,    number(), number(), number(), number(), element(), number(), number(),

@@ -41,7 +41,7 @@ Result<Answer> answerOf(std::vector<std::string> words) {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0)
     return Error{ErrorCode::kLimitExceeded, Stage::kProblem, fmt::format("no pipe: {}", std::strerror(errno))};
-  const FileDescriptor ours(ends[0]);
+  FileDescriptor ours(ends[0]);
   FileDescriptor theirs(ends[1]);
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
@@ -68,6 +68,7 @@ Result<Answer> answerOf(std::vector<std::string> words) {
     if (got <= 0) break;
     answer.bytes.append(part.data(), static_cast<std::size_t>(got));
   }
+  static_cast<void>(ours.close());  // a child that has more to say than is read does not wait for ever
   while (waitpid(child, &answer.status, 0) < 0 && errno == EINTR) {
   }
   return answer;

@@ -106,8 +106,8 @@ TEST(FlatNest, WindowsOfAllStepsAreNone) {
   n.phase_.axes[static_cast<std::size_t>(dealt)].windows = {{0, 2}, {0, 2}};
   const FlatNests flat = n.flat(loopNode(outer, {loopNode(dealt, {loopNode(taps, {Nest::call("k")})})}));
   ASSERT_EQ(flat.body.size(), 1U);
-  EXPECT_THAT(stepsOf(flat.body.front()), ElementsAre(std::tuple(0, 0, 0), std::tuple(0, 10, 0), std::tuple(0, 100, 0),
-                                                      std::tuple(0, 110, 0)));
+  EXPECT_THAT(stepsOf(flat.body.front()),
+              ElementsAre(std::tuple(0, 0, 0), std::tuple(0, 10, 0), std::tuple(0, 100, 0), std::tuple(0, 110, 0)));
 }
 
 TEST(FlatNest, LongListsStayLoops) {

@@ -50,7 +50,8 @@ TEST(Epilogue, ExpressionsAreTheirDefinitions) {
   for (PostOps post : all) {
     for (const float v : values) {
       for (const float w : values) {
-        EXPECT_TRUE(same(slopeOf(post).evaluate(v, w, 0, 0), slope(post, v, w))) << toString(post) << " " << v << " " << w;
+        EXPECT_TRUE(same(slopeOf(post).evaluate(v, w, 0, 0), slope(post, v, w)))
+            << toString(post) << " " << v << " " << w;
         for (const bool bias : {false, true}) {
           post.bias = bias;
           post.add = !bias;
