@@ -14,7 +14,7 @@
 namespace cubejit::lang {
 namespace {
 
-// Of each tensor the tile by which all accesses go over its last dimension; 0: some do otherwise.
+// Finds for each tensor the one tile size in which all accesses go over its last dimension; 0: there is none.
 class Tiles {
  public:
   explicit Tiles(const Source& k) : k_(k), of_(k.tensors.size()) { items(k.body); }
@@ -40,7 +40,7 @@ class Tiles {
     const std::int64_t tile = tileAlong(a.at.back(), t.dimensions.back());
     known = known.value_or(tile) == tile ? tile : 0;
   }
-  // Of a loop over exactly this dimension.
+  // The tile of the subscript's loop, if that goes over exactly this dimension; else 0.
   std::int64_t tileAlong(const Subscript& s, const Tensor::Dimension& d) const {
     if (d.tileOf >= 0 || s.constant != 0 || s.terms.size() != 1 || s.terms.front().factor != 1) return 0;
     const Index& i = k_.indices[static_cast<std::size_t>(s.terms.front().index)];

@@ -7,7 +7,7 @@
 //   the same of bf16, where the ISA has dot products:          one of pairs (lang/pairs.h), or TileProducts of a matrix unit
 //   sum, min and max along contiguous elements:                a Map that combines rows, and a LaneReduce
 //   other min and max:                                         a Map for each number of the index, which compares with what is there
-//   everything else, element by element:                       Maps of two elements each; copies and transpositions of one alone
+//   everything else, element by element:                       Maps of three elements each; copies and transpositions of one alone
 #pragma once
 
 #include "codegen/lang/source.h"

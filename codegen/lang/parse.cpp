@@ -140,7 +140,7 @@ class Parser : private Reading {
     if (p.isType ? !type : !number)
       in_.fail(p.name + " is " + text + "; it may be " +
                (!allowed.empty() ? allowed
-                : p.isType       ? "f32, f16 or bf16"
+                : p.isType       ? "f32, f16, bf16, i8 or i32"
                                  : "an integer, 2^31 at most"));
     else if (!listed)
       in_.fail(p.name + " is " + text + "; it may be " + allowed);

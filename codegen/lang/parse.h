@@ -10,7 +10,7 @@
 //   parameter NAME [= VALUE]                       an integer or a type, with the value it has without a setting
 //   parameter NAME in VALUE ...                    one of these, without a setting the first: what a tuner may try
 //   require EXTENT <= EXTENT                       or <, ==, >=, >: what parameters must be together
-//   input NAME TYPE [EXTENT, ...] [strides [N, ...]]     f32, f16, bf16 or a parameter that is one; extents and strides in elements, dense and the last one fastest by default
+//   input NAME TYPE [EXTENT, ...] [strides [N, ...]]     a type (f32, f16, bf16, i8, i32) or a parameter that is one; extents and strides in elements, dense and the last one fastest by default
 //   output NAME TYPE [EXTENT, ...] [strides [N, ...]]
 //   index NAME in EXTENT                           all numbers from 0 up, at once
 //   parallel NAME in EXTENT [by TILE]              loops: tiles of an index in any order, on any thread; or one behind another

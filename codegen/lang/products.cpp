@@ -253,7 +253,7 @@ bool Statements::exactInF32(const Expr& sum) {
 void Statements::fillUpOther(Product& p, const Expr& sum, bool zeros) {
   const DotSum dot = *dotSumOf(nest_.source(), sum, p.vector, isa_);
   const Tensor& t = nest_.tensor(dot.other.tensor);
-  const bool filledUp = isValue(t) && t.dimensions.back().extent % lanes_ != 0;
+  const bool filledUp = isValue(t) && !liesInBlocks(t) && t.dimensions.back().extent % lanes_ != 0;
   const Index& along = nest_.index(dot.along);
   const std::int64_t members = membersOf(p.products);
   if ((along.extent % members == 0 && along.seen() % members == 0) || (filledUp && !zeros)) return;

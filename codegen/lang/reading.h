@@ -19,7 +19,7 @@ namespace cubejit::lang {
 /// Sizes and factors go up to here: products of two are in range.
 inline constexpr std::int64_t kMostNumber = std::int64_t{1} << 31;
 
-/// f32, f16 or bf16, if it is one of these words.
+/// The type that a kernel's tensors may have, if the word is one: f32, f16, bf16, i8 or i32.
 std::optional<Element> elementNamed(std::string_view word);
 
 class Reading {
@@ -46,7 +46,7 @@ class Reading {
   Access access(int tensor);
   Expr expression(int depth = 0);
   const Parameter& parameterAt(const Name& name) const { return k_.parameters[static_cast<std::size_t>(name.number)]; }
-  /// f32, f16 or bf16; nothing where another word stands.
+  /// Takes the word of such a type; nothing where another word stands.
   std::optional<Element> elementWord();
 
   TextReader in_;

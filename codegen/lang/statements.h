@@ -26,7 +26,7 @@ class Statements {
     bool otherToo = false;  ///< the other factor lies along the vectors, too
     int vector = -1, rows = -1;
     std::vector<int> over;  ///< the last one innermost
-    /// Of pairs or quads, a step takes two or four numbers of the innermost one: a word of both factors.
+    /// A step of pairs takes two numbers of the innermost index, one of quads four: a word of each factor.
     Products products = Products::kF32;
     std::int64_t pairPitch = 0;  ///< bytes from first to second members of `vectors`; 0: they are words
   };

@@ -27,7 +27,7 @@ struct Permutes {
   Two twoHalves = nullptr;  ///< of 16-bit words; the same
 };
 
-/// Of f32, as kToInt of ops.def rounds them.
+/// Rounds f32 to integers as kToInt of ops.def does.
 using ToInt = llvm::Value* (*)(llvm::IRBuilder<>&, llvm::Value* floats);
 
 struct LlvmTarget {

@@ -22,10 +22,11 @@ struct KernelWork {
   friend bool operator==(const KernelWork& x, const KernelWork& y) = default;
 };
 
-/// Of one call, one repetition. `list` is null for moves without one.
+/// What one call does in one repetition. `list` is null for moves that take none.
 KernelWork workOf(const Kernel& kernel, const SegmentList* list, bool accumulates);
 
-/// Of a run of the program, by the number of the kernel that calls name: one that takes its place where C is aligned has no work of its own.
+/// What a whole run of the program does, by the number of the kernel that calls name. A kernel that stands in for another where C is aligned has no
+/// work of its own: it counts as the other one.
 /// Precondition: the program obeys structureRules.
 std::vector<KernelWork> workOf(const TileProgram& program);
 

@@ -16,6 +16,7 @@
 #include "runtime/dump/dump.h"
 #include "runtime/dump/elements.h"
 #include "runtime/exec/launch.h"
+#include "runtime/face/kernel_settings.h"
 #include "runtime/host/aligned_memory.h"
 #include "runtime/host/overlap.h"
 #include "runtime/host/threads.h"
@@ -64,12 +65,6 @@ InterpretedTile faceOf(const InterpretedCall& call, const Buffer& buffer, const 
   face.type = tensor.type;
   face.element = elements.elementAt(buffer, call.offset).value_or(ElementPlace{});
   return face;
-}
-
-lang::Settings settingsOf(const KernelParameters& parameters) {
-  lang::Settings settings;
-  for (const auto& [name, value] : parameters) settings[name] = value.text();
-  return settings;
 }
 
 std::size_t codeBytesOf(const GeneratedKernel& kernel) { return kernel.kernel.code.bytes(); }
@@ -199,7 +194,7 @@ Result<KernelTuning> TiledKernel::tune(const std::string& text, const KernelPara
     setup.tried = [&](const KernelRecord& record) { tuning.report += lineOf(record) + "\n"; };
     CUBEJIT_TRY(found, tuneKernel(setup, session.machine(), session.options()));
     generatedKernels().clear();  // what comes next asks the store again
-    for (const auto& [name, value] : found.settings) tuning.parameters.emplace(name, KernelParameter(value));
+    tuning.parameters = parametersOf(found.settings);
     tuning.gain = 1 / found.best.relative;
     tuning.untunedSeconds = static_cast<double>(medianNs(found.untuned.samplesNs)) * 1e-9;
     tuning.choices = found.choices;

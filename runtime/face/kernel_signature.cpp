@@ -7,6 +7,7 @@
 
 #include "codegen/lang/signature.h"
 #include "cubejit/kernel.h"
+#include "runtime/face/kernel_settings.h"
 #include "tiling/no_throw.h"
 
 namespace cubejit {
@@ -43,14 +44,10 @@ std::vector<std::string> KernelSignature::parameters() const {
 Result<KernelParameters> KernelSignature::parametersFor(const std::vector<KernelArgument>& arrays,
                                                         const KernelParameters& given) const {
   return withoutThrowing(Stage::kRun, [&]() -> Result<KernelParameters> {
-    lang::Settings settings;
-    for (const auto& [name, value] : given) settings[name] = value.text();
     std::vector<lang::Shape> shapes;
-    for (const KernelArgument& a : arrays) shapes.push_back({a.name, static_cast<Element>(a.type), a.extents});
-    CUBEJIT_TRY(found, lang::settingsFor(*signature_, settings, shapes));
-    KernelParameters parameters;
-    for (const auto& [name, value] : found) parameters.emplace(name, KernelParameter(value));
-    return parameters;
+    for (const KernelArgument& a : arrays) shapes.push_back({a.name, elementOf(a.type), a.extents});
+    CUBEJIT_TRY(found, lang::settingsFor(*signature_, settingsOf(given), shapes));
+    return parametersOf(found);
   });
 }
 

@@ -197,6 +197,11 @@ TEST(KernelLanguage, EveryFormOfStatement) {
       "let panels[k, n]\nparallel p in 30 by 16\n  panels[k, p] = B[p, k]\nparallel i in 13 by 4\n  loop j in 30 by "
       "16\n"
       "    C[i, j] = sum[k](A[i, k] * panels[k, j]) + panels[0, j]\n",
+      // One of bf16 whose blocks end with half a pair, the last of them where its memory ends.
+      "input A bf16 [32, 35]\ninput B bf16 [35, 16]\noutput C f32 [32, 16]\nindex m in 35\nindex r in 32\nindex j in "
+      "16\n"
+      "let a[r, m]\nloop q in 35 by 7\n  a[r, q] = A[r, q]\nC[r, j] = 0\nloop k in 35 by 7\n  loop i in 32 by 4\n"
+      "    C[i, j] = C[i, j] + sum[k](a[i, k] * B[k, j])\n",
       // Three, five and six elements in one expression.
       "input X f32 [7, 30]\ninput m bf16 [7]\ninput s f32 [7]\ninput g f16 [30]\ninput b f32 [30]\noutput Y f32 [7, "
       "30]\n"
@@ -223,22 +228,35 @@ std::string gemm(const std::string& sizes, const std::string& a, const std::stri
                   lines);
 }
 
-TEST(KernelLanguage, SumsOfProductsOfBf16AreDotProducts) {
-  struct Form {
-    const char *a, *b, *lets, *lines;
-    bool formed = false;
+// What gemm() is made of.
+struct GemmForm {
+  const char *a, *b, *lets, *lines;
+  bool formed = false;  ///< words of pairs are formed on the way
+};
+constexpr const char* kPanelSum = "    C[i, j] = sum[k](A[i, k] * panel[k, j])\n";
+
+// Those whose sums of bf16 and of i8 are dot products however the operands lie, and others.
+std::vector<GemmForm> formsAnd(std::vector<GemmForm> forms) {
+  const GemmForm kBoth[] = {
+      {"[M, K]", "[K, N]", "  let panel[k, j] = B[k, j]\n", kPanelSum},
+      {"[M, K]", "[N, K]", "  let panel[k, j] = B[j, k]\n", kPanelSum},
+      {"[M, K] strides [K + 3, 1]", "[K, N] strides [N + 5, 1]", "  let panel[k, j] = B[k, j]\n", kPanelSum},
+      {"[M, K]", "[K, N]", "  let panel[k, j] = B[K - 1 - k, j]\n", kPanelSum},
+      {"[M, K]", "[K, N] strides [1, K + 1]", "  let panel[k, j] = B[k, j]\n", kPanelSum},
+      {"[K, M]", "[N, K]", "  let panel[k, j] = B[j, k]\n",
+       "    let turned[i, k] = A[k, i]\n    C[i, j] = sum[k](panel[k, j] * turned[i, k])\n"},
+      // The second of two indices.
+      {"[M, 3, K]", "[3, K, N]", "  let panel[c, k, j] = B[c, k, j]\n",
+       "    C[i, j] = sum[k, c](A[i, c, k] * panel[c, k, j])\n"},
   };
-  const char* const kSum = "    C[i, j] = sum[k](A[i, k] * panel[k, j])\n";
-  const Form kForms[] = {
-      {"[M, K]", "[K, N]", "  let panel[k, j] = B[k, j]\n", kSum},
-      {"[M, K]", "[N, K]", "  let panel[k, j] = B[j, k]\n", kSum},
-      {"[M, K] strides [K + 3, 1]", "[K, N] strides [N + 5, 1]", "  let panel[k, j] = B[k, j]\n", kSum},
-      {"[M, K]", "[K, N]", "  let panel[k, j] = B[K - 1 - k, j]\n", kSum},
-      {"[M, K]", "[K, N] strides [1, K + 1]", "  let panel[k, j] = B[k, j]\n", kSum},
+  forms.insert(forms.begin(), std::begin(kBoth), std::end(kBoth));
+  return forms;
+}
+
+TEST(KernelLanguage, SumsOfProductsOfBf16AreDotProducts) {
+  const std::vector<GemmForm> forms = formsAnd({
       // An operand that is turned before, and one that needs no panel.
       {"[K, M]", "[K, N]", "  let panel[k, j] = B[k, j]\n",
-       "    let turned[i, k] = A[k, i]\n    C[i, j] = sum[k](panel[k, j] * turned[i, k])\n"},
-      {"[K, M]", "[N, K]", "  let panel[k, j] = B[j, k]\n",
        "    let turned[i, k] = A[k, i]\n    C[i, j] = sum[k](panel[k, j] * turned[i, k])\n"},
       {"[M, K]", "[K, N]", "", "    C[i, j] = sum[k](A[i, k] * B[k, j])\n", true},
       {"[M, K]", "[K, N]", "", "    C[i, j] = sum[k](B[K - 1 - k, j] * A[i, k])\n", true},
@@ -250,17 +268,15 @@ TEST(KernelLanguage, SumsOfProductsOfBf16AreDotProducts) {
       {"[M, K]", "[K, N]", "  let panel[k, j] = B[k, j]\n",
        "    let s[i, j] = sum[k](A[i, k] * panel[k, j])\n    C[i, j] = tanh(s[i, j]) + sum[k](panel[k, j] * A[i, "
        "k])\n"},
-      // A panel with a gap, and pairs of the second of two indices.
-      {"[M, K]", "[K, N]", "  let panel[k, j]\n  panel[k, j] = B[k, j]\n", kSum},
-      {"[M, 3, K]", "[3, K, N]", "  let panel[c, k, j] = B[c, k, j]\n",
-       "    C[i, j] = sum[k, c](A[i, c, k] * panel[c, k, j])\n"},
-  };
+      // A panel that is filled later.
+      {"[M, K]", "[K, N]", "  let panel[k, j]\n  panel[k, j] = B[k, j]\n", kPanelSum},
+  });
   unsigned n = 0;
   for (const char* sizes :
        {"parameter M = 9\nparameter N = 64\nparameter K = 24\n",
         "parameter M = 7\nparameter N = 41\nparameter K = 13\n", "parameter M = 1\nparameter N = 3\nparameter K = 1\n",
         "parameter M = 4\nparameter N = 33\nparameter K = 2\n"}) {
-    for (const Form& form : kForms) {
+    for (const GemmForm& form : forms) {
       std::string head = sizes;
       if (std::string(form.a).find("3, K") != std::string::npos) head += "index c in 3\n";
       const std::string text = gemm(head, form.a, form.b, form.lets, form.lines);
@@ -279,20 +295,9 @@ TEST(KernelLanguage, SumsOfProductsOfBf16AreDotProducts) {
 
 // However the operands lie, for every number that is left of four.
 TEST(KernelLanguage, SumsOfProductsOfI8AreExact) {
-  struct Form {
-    const char *a, *b, *lets, *lines;
-  };
-  const char* const kSum = "    C[i, j] = sum[k](A[i, k] * panel[k, j])\n";
   const char* const kDirect = "    C[i, j] = sum[k](A[i, k] * B[k, j])\n";
-  const Form kForms[] = {
-      {"[M, K]", "[K, N]", "  let panel[k, j] = B[k, j]\n", kSum},
-      {"[M, K]", "[N, K]", "  let panel[k, j] = B[j, k]\n", kSum},
-      {"[M, K] strides [K + 3, 1]", "[K, N] strides [N + 5, 1]", "  let panel[k, j] = B[k, j]\n", kSum},
-      {"[M, K]", "[K, N]", "  let panel[k, j] = B[K - 1 - k, j]\n", kSum},
-      {"[M, K]", "[K, N] strides [1, K + 1]", "  let panel[k, j] = B[k, j]\n", kSum},
+  const std::vector<GemmForm> forms = formsAnd({
       {"[K, M]", "[K, N]", "  let panel[k, j] = B[k, j]\n", "    C[i, j] = sum[k](A[k, i] * panel[k, j])\n"},
-      {"[K, M]", "[N, K]", "  let panel[k, j] = B[j, k]\n",
-       "    let turned[i, k] = A[k, i]\n    C[i, j] = sum[k](panel[k, j] * turned[i, k])\n"},
       // Without a panel, and with one that something else reads.
       {"[M, K]", "[K, N]", "", kDirect},
       {"[M, K]", "[K, N] strides [3 * N, 3]", "", kDirect},
@@ -305,16 +310,14 @@ TEST(KernelLanguage, SumsOfProductsOfI8AreExact) {
        "    C[i, j] = relu(sum[k](A[i, k] * panel[k, j]) * 0.001 + D[j])\n"},
       {"[M, K]", "[K, N]", "  let panel[k, j] = B[k, j]\n",
        "    C[i, j] = max(sum[k](A[i, k] * panel[k, j]), 0.5) * D[j] - sum[k](A[i, k] * panel[k, j])\n"},
-      {"[M, 3, K]", "[3, K, N]", "  let panel[c, k, j] = B[c, k, j]\n",
-       "    C[i, j] = sum[k, c](A[i, c, k] * panel[c, k, j])\n"},
-  };
+  });
   unsigned n = 0;
   for (const char* sizes :
        {"parameter M = 9\nparameter N = 64\nparameter K = 24\n",
         "parameter M = 7\nparameter N = 41\nparameter K = 13\n", "parameter M = 1\nparameter N = 3\nparameter K = 1\n",
         "parameter M = 4\nparameter N = 33\nparameter K = 2\n",
         "parameter M = 3\nparameter N = 32\nparameter K = 35\n"}) {
-    for (const Form& form : kForms) {
+    for (const GemmForm& form : forms) {
       std::string head = sizes;
       if (std::string(form.a).find("3, K") != std::string::npos) head += "index c in 3\n";
       for (const char* result : {"i32", "f32", "i8"}) {

@@ -17,9 +17,9 @@
 namespace cubejit::cli {
 namespace {
 
-// Of a smaller share of all roofs something else is the reason.
+// A statement that reaches less than this share of every roof is held up by something else.
 constexpr double kHeldUp = 0.25;
-// Of f32, a vector of 4 bytes a lane beside a multiply-add of 2 operations a lane.
+// What caches deliver at the peak of f32: for each lane 4 bytes beside a multiply-add, which is 2 operations.
 constexpr double kBytesPerFlop = 2;
 
 // Calls of the program by the kernels they call: a kernel belongs to the first. One that stands in for another where C is aligned is that one.
