@@ -18,7 +18,7 @@ std::vector<BiasPlan> biasCandidates(const Problem& problem, const Machine& m) {
   std::vector<BiasPlan> out;
   BiasPlan plan;
   plan.registerVectors = std::clamp<std::int64_t>(divUp(problem.cout, m.isa.lanes()), 1, m.isa.vectorRegs / 4);
-  const std::int64_t least = biasSums(makeConvView(problem, Pass::kDb), plan, m.isa.lanes()).partial().leastParts();
+  const std::int64_t least = biasSums(makeConvView(problem, Pass::kDb), m.isa.lanes()).leastParts();
   limitWork(static_cast<double>(least), kMostBiasParts, "parts of a sum");
   for (const std::int64_t parts : {std::int64_t{1}, std::int64_t{m.cores}, std::int64_t{4} * m.cores}) {
     plan.reductionParts = std::max(parts, least);

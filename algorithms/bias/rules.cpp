@@ -18,7 +18,7 @@ void biasRules(const Problem& core, const BiasPlan& plan, const Machine& machine
   sums.masks = channels % lanes != 0;
   requireRegisters(rules, sums, machine.isa, "register_vectors");
   requireReach(rules, "pixels of a step", 4 * y.wStride);
-  requireShortSums(rules, biasSums(v, plan, machine.isa.lanes()).partial(), plan.reductionParts);
+  requireShortSums(rules, biasSums(v, machine.isa.lanes()), plan.reductionParts);
 }
 
 }  // namespace cubejit

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how many sums of db there are at a time, and how long they are.
+// Decides where runs of pixels of dy begin, and how long the sums of db are.
 #pragma once
 
 #include <cstdint>
 
-#include "algorithms/bias/plan.h"
 #include "algorithms/kit/chains.h"
 #include "algorithms/kit/conv_view.h"
 
@@ -18,15 +17,7 @@ struct RunBeginnings {
 };
 RunBeginnings runBeginnings(const TensorView& t, std::int64_t batch);
 
-/// Rows that an iteration sums.
-constexpr std::int64_t kBiasUnroll = 4;
-
-struct BiasSums {
-  std::int64_t block = 1;  ///< lanes of channels: channels that a call sums
-  std::int64_t side = 1;   ///< lanes of channels: pixels whose sums are apart; of pixels: channels side by side
-  std::int64_t steps = 0;  ///< additions to one sum, in all parts
-  PartialSums partial() const { return {ceilDiv(steps, kLongestChain), std::min(steps, kLongestChain)}; }
-};
-BiasSums biasSums(const ConvView& view, const BiasPlan& plan, int lanes);
+/// The additions to one sum, of all parts: of a channel, or of a lane of pixels of one.
+PartialSums biasSums(const ConvView& view, int lanes);
 
 }  // namespace cubejit

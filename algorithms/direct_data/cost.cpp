@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "algorithms/direct_data/direct_data.h"
+#include "algorithms/direct_data/panels.h"
 #include "algorithms/direct_data/rates.h"
 #include "algorithms/direct_data/sums.h"
 #include "algorithms/direct_data/tiles.h"
@@ -201,7 +202,8 @@ class DirectDataCosting {
     const double fills = plan_.packsPerTask() ? nBlocks_ : 1.0;
     double moves = 0;
     if (plan_.packA)
-      moves += operandPanelCycles() * overlap(v_, plan_.cache.h, 1) * overlap(v_, plan_.cache.d, 0) * fills;
+      moves += operandPanelCycles(operand(), plan_.dotProducts, m_) * overlap(v_, plan_.cache.h, 1) *
+               overlap(v_, plan_.cache.d, 0) * fills;
     if (plan_.bufferC) moves += panelVectors(result()) * (panelCycles(result(), m_) * crowdedPlanes(result()) + 2.0);
     const double planes =
         (plan_.packA ? fills * planesApart(operand()) : 0.0) + (plan_.bufferC ? planesApart(result()) : 0.0);
@@ -209,30 +211,6 @@ class DirectDataCosting {
                        (planes * kPlaneRunCycles +
                         fills * kCallCycles *
                             ((plan_.packA ? panelPieces(operand()) : 0) + (plan_.bufferC ? panelPieces(result()) : 0)));
-  }
-
-  // Planes of a plain tensor that lie on pages of their own.
-  static double planesApart(const TensorView& t) {
-    constexpr double kPageBytes = 4096;
-    return t.plain() ? static_cast<double>(t.channels) * std::min(1.0, static_cast<double>(t.cStride) / kPageBytes)
-                     : 0.0;
-  }
-
-  // Cycles of filling a panel of dY once. A pixel takes whole vectors, and so does a channel that is paired with zero; short ones share
-  // vectors.
-  double operandPanelCycles() const {
-    const TensorView& t = operand();
-    const auto channels = static_cast<double>(t.channels);
-    const double pixels = static_cast<double>(t.bytes / byteSize(t.dtype)) / channels,
-                 alone = plan_.dotProducts && t.channels % 2 != 0 ? 1.0 : 0.0;
-    double vectors = panelVectors(t);
-    if (plan_.dotProducts && shortPixels(t, t.channels))
-      vectors = pixels * (channels + alone) / 32.0;
-    else if (t.channelsLast)
-      vectors = pixels * (std::ceil(channels / 16.0) + alone);
-    // Nothing foresees which lines of so many planes are next.
-    const double waits = t.plain() ? operandBytes_ / bytesPerCycle(m_, operandBytes_ / m_.cores, true) : 0.0;
-    return vectors * panelCycles(t, m_) * crowdedPlanes(t) + waits;
   }
 
   // What is partitioned to cores: copies of pieces, the last of which may be a part of one.

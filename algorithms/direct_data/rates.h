@@ -55,6 +55,9 @@ constexpr double kCrowdedScalarCycles = 3.3;
 /// multiply-adds do not hide (Zen 4: 512 taps of 128 channels, boxes of 6 and 24).
 constexpr double kCrowdedVectorCycles = 3.0;
 constexpr double kExposedWeights = 0.7;
+/// The same for each residue class of a cache block: calls for its few results, whose sums the next ones wait for (Zen 5: blocks of 6 to 96 pixels with
+/// 5 classes, 650; of 3 to 18 with 16 classes, 500).
+constexpr double kClassOfBlockCycles = 600.0;
 /// A task with few weights finds less of them cold: cycles of any, and of each line of weights.
 constexpr double kSmallTaskCycles = 700.0;
 constexpr double kColdLineCycles = 4.0;

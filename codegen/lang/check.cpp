@@ -172,11 +172,12 @@ class Checker {
         least += std::min<std::int64_t>(0, end), most += std::max<std::int64_t>(0, end);
       }
       if (dimension.tileOf >= 0) {
-        const bool itself =
-            s.terms.size() == 1 && s.terms.front() == Subscript::Term{dimension.tileOf, 1} && s.constant == 0;
-        if (!itself)
+        const bool within = s.terms.size() == 1 && s.terms.front().factor == 1 && s.constant == 0 &&
+                            isPartOf(k_.indices, s.terms.front().index, dimension.tileOf);
+        if (!within)
           fail(line_, t.name + " holds one tile of " + index(dimension.tileOf).name + " in dimension " +
-                          std::to_string(d) + ": its subscript is " + index(dimension.tileOf).name + " alone");
+                          std::to_string(d) + ": its subscript is " + index(dimension.tileOf).name +
+                          " alone, or a loop's over that tile");
         continue;
       }
       if (least < 0 || most >= dimension.extent)
@@ -197,25 +198,29 @@ class Checker {
     return false;
   }
 
-  // Whether both places are the same for no two different numbers of an index, whatever the others are.
+  // Whether both places are the same for no two different numbers of an index, whatever the others are; but for parallel loops that step further
+  // and tell apart by themselves, as n does in [8 * n + q]: of tasks that differ in q alone it is the same.
   bool tellsApart(const Subscript& x, const Subscript& y, int q) const {
     std::int64_t least = y.constant - x.constant, most = least;  // of what else y has more than x
+    const auto factorOf = [&](const Subscript& s, int of) {
+      for (const Subscript::Term& term : s.terms) {
+        if (isPartOf(k_.indices, term.index, of)) return term.factor;
+      }
+      return std::int64_t{0};
+    };
+    const std::int64_t factor = factorOf(x, q);
     const auto add = [&](const Subscript& s, std::int64_t sign) {
       for (const Subscript::Term& term : s.terms) {
         const std::int64_t end = sign * term.factor * (index(term.index).extent - 1);
-        if (term.index == q) continue;
+        if (isPartOf(k_.indices, term.index, q)) continue;
+        if (index(term.index).loop == Index::Loop::kParallel && std::abs(term.factor) > std::abs(factor) &&
+            tellsApart(x, y, term.index))
+          continue;
         least += std::min<std::int64_t>(0, end), most += std::max<std::int64_t>(0, end);
       }
     };
     add(x, -1), add(y, 1);
-    const auto factorOf = [&](const Subscript& s) {
-      for (const Subscript::Term& term : s.terms) {
-        if (term.index == q) return term.factor;
-      }
-      return std::int64_t{0};
-    };
-    const std::int64_t factor = factorOf(x);
-    return factor != 0 && factor == factorOf(y) && std::max(std::abs(least), std::abs(most)) < std::abs(factor);
+    return factor != 0 && factor == factorOf(y, q) && std::max(std::abs(least), std::abs(most)) < std::abs(factor);
   }
 
   void races(const Access& a) {

@@ -42,9 +42,11 @@ class Tiles {
   }
   // The tile of the subscript's loop, if that goes over exactly this dimension; else 0.
   std::int64_t tileAlong(const Subscript& s, const Tensor::Dimension& d) const {
-    if (d.tileOf >= 0 || s.constant != 0 || s.terms.size() != 1 || s.terms.front().factor != 1) return 0;
-    const Index& i = k_.indices[static_cast<std::size_t>(s.terms.front().index)];
-    return i.loop != Index::Loop::kNone && i.extent == d.extent ? i.tile : 0;
+    if (s.constant != 0 || s.terms.size() != 1 || s.terms.front().factor != 1) return 0;
+    const int index = s.terms.front().index;
+    const Index& i = k_.indices[static_cast<std::size_t>(index)];
+    const bool all = d.tileOf < 0 ? i.extent == d.extent : index != d.tileOf && isPartOf(k_.indices, index, d.tileOf);
+    return i.loop != Index::Loop::kNone && all ? i.tile : 0;
   }
 
   const Source& k_;
@@ -60,7 +62,7 @@ Source laidOut(Source kernel, const HostIsa& isa) {
     Tensor& tensor = k.tensors[t];
     const std::int64_t tile = tiles.of(t);
     if (!isValue(tensor) || tile == 0 || tensor.dimensions.size() < 2 || tile >= tensor.dimensions.back().extent ||
-        tensor.packed + 1 == std::ssize(tensor.dimensions))
+        tensor.packed + 1 == std::ssize(tensor.dimensions) || tile % tensor.members() != 0)
       continue;
     tensor.dimensions.back().block = tile;
     layOut(tensor, isa.lanes());

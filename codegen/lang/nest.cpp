@@ -98,11 +98,32 @@ int Nest::addAxis(const std::string& name, std::int64_t steps, int classes) {
   return static_cast<int>(phase().axes.size()) - 1;
 }
 
+std::vector<std::int64_t> Nest::spansOf(int i) const {
+  const int around = index(i).tileOf;
+  if (around < 0) return {index(i).extent};
+  std::vector<std::int64_t> spans{index(around).tile};
+  if (hasTail(around)) spans.push_back(index(around).extent % index(around).tile);
+  return spans;
+}
+
 void Nest::enter(int i) {
   const Index& loop = index(i);
-  const std::int64_t steps = (loop.extent + loop.tile - 1) / loop.tile;
+  const std::vector<std::int64_t> spans = spansOf(i);
+  // A shorter tile of the loop around has steps of its own.
+  std::vector<Window> windows;
+  int steps = 0;
+  for (const std::int64_t span : spans) {
+    const std::int64_t last = std::min<std::int64_t>(steps + (span + loop.tile - 1) / loop.tile, kMostSteps + 1);
+    windows.push_back({steps, static_cast<int>(last)});
+    steps = windows.back().end;
+  }
   const int axis = addAxis(loop.name, steps, hasTail(i) ? 2 : 1);
-  if (hasTail(i)) phase().axes[at(axis)].steps.back().cls = 1;
+  if (failure_) windows.clear();
+  Axis& made = phase().axes[at(axis)];
+  for (std::size_t w = 0; w < windows.size(); ++w) {
+    if (spans[w] % loop.tile != 0) made.steps[at(windows[w].end - 1)].cls = 1;
+  }
+  if (windows.size() > 1) made.windowAxis = axisOf(loop.tileOf), made.windows = windows;
   loops_.push_back({i, axis});
   if (loop.loop == Index::Loop::kParallel)
     phase().parallelAxes.push_back(axis);
@@ -149,10 +170,13 @@ int Nest::streamOf(const Place& place, const std::vector<Loop>& around) {
   }
   for (const auto& [axis, bytes] : wanted) {
     if (!moved_[stream].emplace(axis, bytes).second || bytes == 0) continue;
-    std::int64_t step = 0;
-    for (AxisStep& s : phase().axes[at(axis)].steps) {
-      s.delta.resize(std::max(s.delta.size(), stream + 1));
-      s.delta[stream] = bytes * step++;
+    Axis& moved = phase().axes[at(axis)];
+    for (std::size_t s = 0, first = 0; s < moved.steps.size(); ++s) {
+      const auto begins = [&](const Window& w) { return at(w.begin) == s; };
+      if (std::any_of(moved.windows.begin(), moved.windows.end(), begins)) first = s;
+      std::vector<std::int64_t>& delta = moved.steps[s].delta;
+      delta.resize(std::max(delta.size(), stream + 1));
+      delta[stream] = bytes * static_cast<std::int64_t>(s - first);
     }
   }
   return static_cast<int>(stream);
@@ -223,7 +247,8 @@ void Nest::call(const NewCall& wanted, const std::function<Made(const Sizes&)>& 
     if (call.variants.empty()) cycles = made.cycles;
     call.variants.push_back({kernelOf(std::move(made.kernel)), listOf(made.list), made.accumulate});
   }
-  for (const Loop& l : loops_) cycles *= static_cast<double>(phase().axes[at(l.axis)].steps.size());
+  for (const Loop& l : loops_)
+    cycles *= static_cast<double>((spansOf(l.index).front() + index(l.index).tile - 1) / index(l.index).tile);
   for (const Loop& l : around) cycles *= static_cast<double>(phase().axes[at(l.axis)].steps.size());
   phase().workCycles += cycles;
   Node node;

@@ -81,6 +81,8 @@ class Nest {
   int streamOf(const Place& place, const std::vector<Loop>& around);
   bool hasTail(int index) const { return this->index(index).extent % this->index(index).tile != 0; }
   int axisOf(int index) const;
+  /// How many numbers an index's steps go over: by class of the loop whose tile it goes over, if there is one.
+  std::vector<std::int64_t> spansOf(int index) const;
   std::vector<int> tailed(const std::vector<int>& within) const;  ///< those whose last tile is shorter
   int kernelOf(Kernel kernel);
   int listOf(const std::optional<SegmentList>& list);

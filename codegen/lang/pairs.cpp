@@ -35,6 +35,16 @@ bool countsMembers(const Subscript& s, int index, std::int64_t members) {
   return first && contains(s.terms, Subscript::Term{index, 1});
 }
 
+// Two factors, elements both, of a sum of their products; none if it is another sum.
+std::optional<std::array<const Access*, 2>> factorsOf(const Expr& sum) {
+  const Expr& inner = sum.of.front();
+  const auto* op = std::get_if<Apply>(&inner.what);
+  if (std::get<Reduction>(sum.what).combine != Combine::kSum || op == nullptr || op->operation != operationNamed("mul"))
+    return std::nullopt;
+  const std::array factors{std::get_if<Access>(&inner.of[0].what), std::get_if<Access>(&inner.of[1].what)};
+  return factors[0] == nullptr || factors[1] == nullptr ? std::nullopt : std::optional(factors);
+}
+
 // What reads and writes each tensor.
 class Uses {
  public:
@@ -42,6 +52,8 @@ class Uses {
     std::vector<DotSum> vectors;  ///< dot products along whose vectors it is
     bool other = false;           ///< it is the other factor of one
     bool elsewhere = false;       ///< it is read by something else
+    int summed =
+        -1;  ///< in a sum that is no dot product it is the same along the vector, and the sum goes along this dimension
     std::vector<Statement> wrote;
   };
 
@@ -67,8 +79,21 @@ class Uses {
       of(dot->other).other = true;
       return;
     }
+    if (reduces) factors(e, vector);
     for (const Expr& part : e.of)
       value(part, reduces ? -1 : vector);  // lanes of what stands in a reduction: not known here
+  }
+
+  void factors(const Expr& sum, int vector) {
+    const auto both = factorsOf(sum);
+    if (!both || vector < 0) return;
+    for (const Access* factor : *both) {
+      const Place place = placeOf(k_, *factor);
+      for (const int i : std::get<Reduction>(sum.what).over) {
+        const int dimension = dimensionOf(*factor, i);
+        if (place.sameAlong(vector) && !place.contiguous(i) && dimension >= 0) of(*factor).summed = dimension;
+      }
+    }
   }
 
   const Source& k_;
@@ -106,16 +131,6 @@ void keep(Tensor& value, Element element, int packed, const HostIsa& isa) {
   layOut(value, isa.lanes());
 }
 
-// Two factors, elements both, of a sum of their products; none if it is another sum.
-std::optional<std::array<const Access*, 2>> factorsOf(const Expr& sum) {
-  const Expr& inner = sum.of.front();
-  const auto* op = std::get_if<Apply>(&inner.what);
-  if (std::get<Reduction>(sum.what).combine != Combine::kSum || op == nullptr || op->operation != operationNamed("mul"))
-    return std::nullopt;
-  const std::array factors{std::get_if<Access>(&inner.of[0].what), std::get_if<Access>(&inner.of[1].what)};
-  return factors[0] == nullptr || factors[1] == nullptr ? std::nullopt : std::optional(factors);
-}
-
 // A row of it can be read by words, of which its numbers fill the last one, or there is something behind it.
 bool hasWholeWords(const Source& k, const Access& other, int along, int lanes) {
   const Tensor& t = tensorOf(k, other);
@@ -127,15 +142,18 @@ bool hasWholeWords(const Source& k, const Access& other, int along, int lanes) {
 std::optional<DotSum> pairSumOf(const Source& k, const Reduction& how, const Access& vectors, const Access& other,
                                 int vector) {
   const Place v = placeOf(k, vectors), o = placeOf(k, other);
-  const Tensor& t = tensorOf(k, vectors);
+  const Tensor &t = tensorOf(k, vectors), &ofOther = tensorOf(k, other);
   if (!v.contiguous(vector)) return std::nullopt;
   for (const int along : how.over) {
     const Index& i = k.indices[static_cast<std::size_t>(along)];
     const bool beginsWords = i.loop == Index::Loop::kNone || i.tile % 2 == 0;
-    const bool paired = t.packed < 0 ? !v.sameAlong(along)
-                                     : beginsWords && dimensionOf(vectors, along) == t.packed &&
-                                           countsMembers(vectors.at[static_cast<std::size_t>(t.packed)], along, 2);
-    if (paired && o.contiguous(along)) return DotSum{vectors, other, along};
+    const auto inWords = [&](const Access& a) {
+      const int packed = tensorOf(k, a).packed;
+      return beginsWords && dimensionOf(a, along) == packed &&
+             countsMembers(a.at[static_cast<std::size_t>(packed)], along, 2);
+    };
+    const bool paired = t.packed < 0 ? !v.sameAlong(along) : inWords(vectors);
+    if (paired && (ofOther.packed < 0 ? o.contiguous(along) : inWords(other))) return DotSum{vectors, other, along};
   }
   return std::nullopt;
 }
@@ -168,11 +186,11 @@ std::optional<DotSum> dotSumOf(const Source& k, const Expr& sum, int vector, con
   for (const std::size_t first : {std::size_t{0}, std::size_t{1}}) {
     const Access &vectors = *(*factors)[first], &other = *(*factors)[1 - first];
     const Element element = tensorOf(k, vectors).element;
-    if (element != tensorOf(k, other).element || tensorOf(k, other).packed >= 0 || !placeOf(k, other).sameAlong(vector))
-      continue;
+    if (element != tensorOf(k, other).element || !placeOf(k, other).sameAlong(vector)) continue;
     std::optional<DotSum> found;
     if (element == Element::kBf16 && isa.bf16Dot) found = pairSumOf(k, how, vectors, other, vector);
-    if (element == Element::kI8 && isa.byteDot()) found = quadSumOf(k, how, vectors, other, vector, isa);
+    if (element == Element::kI8 && isa.byteDot() && tensorOf(k, other).packed < 0)
+      found = quadSumOf(k, how, vectors, other, vector, isa);
     if (found) return found;
   }
   return std::nullopt;
@@ -197,6 +215,17 @@ Source withPacked(Source k, const HostIsa& isa) {
     keep(k.tensors[t], element, -1, isa);
     kept.push_back(t);
   }
+  // What is the same along the vectors, and lies along another index than the sum's, is packed in pairs so that the sum can be one of them.
+  const Uses copied(k, isa);
+  const auto packs = [&](std::size_t t, int dimension) {
+    const bool within = dimension >= 0 && dimension + 1 < std::ssize(k.tensors[t].dimensions);
+    return within && writesWords(k, *copyOf(k, k.tensors[t], copied.of(t)), dimension);
+  };
+  for (const std::size_t t : kept) {
+    const int dimension = copied.of(t).summed;
+    if (k.tensors[t].element == Element::kBf16 && packs(t, dimension))
+      keep(k.tensors[t], Element::kBf16, dimension, isa);
+  }
   // One that turns out to be read otherwise can make another one's sums no dot products.
   for (bool changed = true; changed;) {
     const Uses uses(k, isa);
@@ -212,8 +241,7 @@ Source withPacked(Source k, const HostIsa& isa) {
     const Uses::Of& of = uses.of(t);
     if (of.other || of.elsewhere || of.vectors.empty()) continue;
     const int dimension = dimensionOf(of.vectors.front().vectors, of.vectors.front().along);
-    const bool within = dimension >= 0 && dimension + 1 < std::ssize(k.tensors[t].dimensions);
-    if (!within || !writesWords(k, *copyOf(k, k.tensors[t], of), dimension)) continue;
+    if (!packs(t, dimension)) continue;
     const Element element = k.tensors[t].element;
     keep(k.tensors[t], element, dimension, isa);
     const Uses now(k, isa);

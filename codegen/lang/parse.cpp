@@ -169,8 +169,10 @@ class Parser : private Reading {
     if (how == std::end(kComparisons)) return in_.failExpecting("<=, <, ==, >= or >");
     const std::int64_t right = side();
     if (!in_.failed() && !how->holds(left, right))
-      broken_ += (broken_.empty() ? "line " : "\nline ") + std::to_string(line_) + ": requires " +
-                 std::to_string(left) + " " + how->symbol + " " + std::to_string(right) + valuesOfParameters();
+      broken("requires " + std::to_string(left) + " " + how->symbol + " " + std::to_string(right));
+  }
+  void broken(const std::string& rule) {
+    broken_ += (broken_.empty() ? "line " : "\nline ") + std::to_string(line_) + ": " + rule + valuesOfParameters();
   }
   std::string valuesOfParameters() const {
     std::string values;
@@ -230,12 +232,40 @@ class Parser : private Reading {
     i.loop = how;
     i.line = line_;
     in_.expect("in");
-    i.extent = size("how far it goes");
+    const Name* const within = find(in_.peekWord());
+    if (within != nullptr && within->kind == Name::Kind::kIndex) {
+      i.tileOf = loopAround(how);
+      i.extent = i.tileOf < 0 ? 1 : k_.indices[static_cast<std::size_t>(i.tileOf)].extent;
+    } else {
+      i.extent = size("how far it goes");
+    }
     i.tile = 1;
     if (how != Index::Loop::kNone && in_.take("by")) i.tile = std::min(size("a tile's size"), i.extent);
+    if (i.tileOf >= 0) fitInto(i, k_.indices[static_cast<std::size_t>(i.tileOf)]);
     add(i.name, Name::Kind::kIndex, k_.indices.size());
     k_.indices.push_back(std::move(i));
     return static_cast<int>(k_.indices.size()) - 1;
+  }
+
+  // The loop over whose tile another one goes.
+  int loopAround(Index::Loop how) {
+    const int around = indexHere();
+    if (in_.failed()) return -1;
+    const Index& index = k_.indices[static_cast<std::size_t>(around)];
+    if (how != Index::Loop::kSerial)
+      in_.fail("tiles of the tile of " + index.name + " are not for other tasks: 'loop NAME in " + index.name +
+               " by TILE'");
+    else if (index.loop == Index::Loop::kNone)
+      in_.fail(index.name + " is whole everywhere: 'loop NAME in EXTENT by TILE' goes over all its numbers");
+    return around;
+  }
+  // What does not is told as what does not hold is.
+  void fitInto(Index& i, const Index& around) {
+    i.tile = std::min(i.tile, around.tile);
+    if (around.tile % i.tile != 0 && around.tile < around.extent)
+      broken("tiles of " + std::to_string(i.tile) + " numbers of " + i.name + " do not make up one of " +
+             std::to_string(around.tile) + " of " + around.name + "; make that a multiple, or write: by " +
+             std::to_string(i.tile) + " * HOW_MANY");
   }
 
   void loop(std::vector<Item>& items, Index::Loop how, int depth) {

@@ -3,6 +3,7 @@
 // Decides nothing further; see the header.
 #include "codegen/lang/places.h"
 
+#include <algorithm>
 #include <functional>
 
 namespace cubejit::lang {
@@ -21,10 +22,10 @@ std::int64_t strideAfter(const Tensor& value, int lanes, const std::function<voi
   return stride;
 }
 
-// Elements from the beginning of a loop's tile to the next number's, if that began one.
-std::int64_t strideOfTiles(const Tensor& t, std::size_t dimension, int index) {
+// Elements from the beginning of a loop's tile to the next number's, if that began one. A tensor that holds a tile is at its beginning for all of it.
+std::int64_t strideOfTiles(const std::vector<Index>& indices, const Tensor& t, std::size_t dimension, int loop) {
   const Tensor::Dimension& d = t.dimensions[dimension];
-  if (d.tileOf == index) return 0;
+  if (d.tileOf >= 0 && isPartOf(indices, d.tileOf, loop)) return 0;
   return d.block == 0 ? d.stride : strideAfter(t, 1, [](std::size_t, std::int64_t) {}) / d.block;
 }
 
@@ -41,7 +42,8 @@ Place placeOf(const Source& kernel, const Access& access) {
     for (const Subscript::Term& term : access.at[d].terms) {
       const auto index = static_cast<std::size_t>(term.index);
       place.apart[index] += term.factor * dimension.stride * bytes;
-      place.start[index] += term.factor * strideOfTiles(t, d, term.index) * bytes;
+      for (int loop = term.index; loop >= 0; loop = kernel.indices[static_cast<std::size_t>(loop)].tileOf)
+        place.start[static_cast<std::size_t>(loop)] += term.factor * strideOfTiles(kernel.indices, t, d, loop) * bytes;
     }
   }
   return place;
@@ -61,8 +63,14 @@ int contiguousIndex(const Source& kernel, const Access& access) {
   const Place place = placeOf(kernel, access);
   const auto seen = [&](int i) { return kernel.indices[static_cast<std::size_t>(i)].seen(); };
   int found = -1;
+  const Tensor& t = kernel.tensors[static_cast<std::size_t>(access.tensor)];
+  const auto inWords = [&](int i) {
+    if (t.packed < 0) return false;
+    const std::vector<Subscript::Term>& terms = access.at[static_cast<std::size_t>(t.packed)].terms;
+    return std::any_of(terms.begin(), terms.end(), [&](const Subscript::Term& term) { return term.index == i; });
+  };
   for (const int i : indicesOf(access)) {
-    if (place.contiguous(i) && (found < 0 || seen(i) > seen(found))) found = i;
+    if (place.contiguous(i) && !inWords(i) && (found < 0 || seen(i) > seen(found))) found = i;
   }
   return found;
 }

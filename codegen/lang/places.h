@@ -30,7 +30,7 @@ Place placeOf(const Source& kernel, const Access& access);
 
 /// Each once, in the order in which they stand.
 std::vector<int> indicesOf(const Access& access);
-/// Dimensions of extent 1 can make several indices contiguous: the one with the most numbers is taken. -1: there is none.
+/// Dimensions of extent 1 can make several indices contiguous: the one with the most numbers is taken. Numbers in a word are not. -1: there is none.
 int contiguousIndex(const Source& kernel, const Access& access);
 
 /// What `let` names, or a value that has no name.

@@ -157,7 +157,8 @@ bool Statements::contract(const Access& target, const Expr& value) {
     return true;
   }
   if (made) refused = refusalWithRows(*made, to);
-  if (!made || (!refused.empty() && made->pairPitch != 0)) {  // pairs that are not there yet need registers
+  // Pairs that are not there yet need registers.
+  if (!made || (!refused.empty() && made->pairPitch != 0 && nest_.tensor(made->other.tensor).packed < 0)) {
     if (!exactInF32(*sum)) return true;
     made = productOf(*sum, vector, indices);
     if (made) chooseRows(*made, indices), refused = refusalWithRows(*made, to);
@@ -256,6 +257,7 @@ void Statements::fillUpOther(Product& p, const Expr& sum, bool zeros) {
   const bool filledUp = isValue(t) && !liesInBlocks(t) && t.dimensions.back().extent % lanes_ != 0;
   const Index& along = nest_.index(dot.along);
   const std::int64_t members = membersOf(p.products);
+  if (t.packed >= 0) return;
   if ((along.extent % members == 0 && along.seen() % members == 0) || (filledUp && !zeros)) return;
   p.other = nest_.placeOf(stored({dot.other, {}}, dot.along, t.element));
 }

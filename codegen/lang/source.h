@@ -28,6 +28,8 @@ struct Index {
   std::int64_t extent = 0;
   Loop loop = Loop::kNone;
   std::int64_t tile = 0;  ///< of a loop: numbers that its body sees at once, the last time fewer
+  int tileOf =
+      -1;  ///< the loop around it over whose tile it goes, in tiles that that one is made of; -1: it goes over all numbers
   int line = 0;
   std::int64_t seen() const { return loop == Loop::kNone ? extent : tile; }
   friend bool operator==(const Index& x, const Index& y) = default;
@@ -148,6 +150,12 @@ struct Source {
   std::vector<Item> body;
   friend bool operator==(const Source& x, const Source& y) = default;
 };
+
+/// Whether an index is that loop's, or goes over numbers of its tile.
+inline bool isPartOf(const std::vector<Index>& indices, int index, int loop) {
+  while (index >= 0 && index != loop) index = indices[static_cast<std::size_t>(index)].tileOf;
+  return index >= 0;
+}
 
 template <class T>
 bool contains(const std::vector<T>& all, const T& one) {

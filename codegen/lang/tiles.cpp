@@ -19,7 +19,8 @@ std::int64_t parts(std::int64_t all, std::int64_t each) { return (all + each - 1
 }  // namespace
 
 bool Statements::suitsTiles(const Product& p) const {
-  if (isa_.matrixProduct(DType::kBf16) == nullptr || p.products != Products::kPairs || p.pairPitch != 0 || p.rows < 0)
+  if (isa_.matrixProduct(DType::kBf16) == nullptr || p.products != Products::kPairs || p.pairPitch != 0 || p.rows < 0 ||
+      nest_.tensor(p.other.tensor).packed >= 0)
     return false;
   const bool tails = std::any_of(p.over.begin(), p.over.end(), [&](int i) {
     return nest_.index(i).extent % std::max<std::int64_t>(1, nest_.index(i).seen()) != 0;

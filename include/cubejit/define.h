@@ -187,7 +187,7 @@ class KernelBuilder {
                                  const std::vector<KernelValue>& extents, const std::vector<KernelValue>& strides = {});
   CUBEJIT_API KernelIndex index(const std::string& name, const KernelValue& extent);
 
-  /// The body is called once, and prints what stands in the loop.
+  /// The body is called once, and prints what stands in the loop. The extent of a loop may be the index of one around it, over whose tile it goes.
   using Body = std::function<void(KernelIndex)>;
   CUBEJIT_API void parallel(const std::string& name, const KernelValue& extent, const Body& body);
   CUBEJIT_API void parallel(const std::string& name, const KernelValue& extent, const KernelValue& by,

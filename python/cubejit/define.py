@@ -129,7 +129,7 @@ class Builder:
         return Loop(self, "parallel", name, extent, by)
 
     def loop(self, name, extent, *, by=None):
-        """Tiles of an index one behind another: `with k.loop("i", M, by=rows) as i:`."""
+        """Tiles of an index one behind another: `with k.loop("i", M, by=rows) as i:`, or of the tile of a loop around: `k.loop("j", block, by=nr)`."""
         return Loop(self, "loop", name, extent, by)
 
     def let(self, name, value=None, *, over=()):
@@ -195,7 +195,7 @@ class Loop:
     def __init__(self, k, word, name, extent, by):
         self._k, self._name = k, name
         tile = "" if by is None else f" by {_size(by, f'the tile of {name}')}"
-        extent = _size(extent, f"the extent of {name}")
+        extent = extent.text if isinstance(extent, Index) else _size(extent, f"the extent of {name}")
         k._line(f"{word} {_identifier(name, 'an index')} in {extent}{tile}")
         k._waiting = name
 

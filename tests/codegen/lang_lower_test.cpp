@@ -132,6 +132,22 @@ TEST(KernelLanguage, EveryFormOfStatement) {
       "input A f32 [4]\ninput B f32 [4, 40]\noutput C f32 [32]\nindex d in 4\nindex f in 40\nlet beside[f] = 1\nloop v "
       "in 32 by 16\n"
       "  C[v] = sum[d](A[d] * B[d, v]) + beside[v + 8]\n",
+      // Loops over a loop's tile: panels of a block, of whole and shorter ones; a loop in such a loop; sums over the tile of one.
+      "input A f32 [7, 11]\ninput B f32 [11, 90]\noutput C f32 [7, 90]\nindex m in 7\nparallel J in 90 by 32\n"
+      "  let sums[m, J] = 0\n  loop k in 11 by 4\n    let block[k, J]\n    loop p in J by 16\n      block[k, p] = B[k, "
+      "p]\n"
+      "    loop i in 7 by 3\n      loop j in J by 16\n        sums[i, j] = sums[i, j] + sum[k](A[i, k] * block[k, j])\n"
+      "  C[m, J] = sums[m, J]\n",
+      "input X f32 [50, 3]\noutput Y f32 [50, 3]\nindex c in 3\nloop a in 50 by 24\n  let t[a, c] = X[a, c] + 1\n"
+      "  loop b in a by 12\n    let u[b] = sum[c](t[b, c])\n    loop d in b by 4\n      Y[d, c] = t[d, c] * u[d] + "
+      "X[d, c]\n",
+      "input X f32 [50]\noutput Y f32 [1]\nindex o in 1\nY[o] = 0\nloop a in 50 by 24\n  loop b in a by 8\n"
+      "    Y[o] = Y[o] + sum[b](X[b])\n",
+      // Two parallel loops number the parts of a sum.
+      "input X f32 [3, 10, 4]\noutput Y f32 [4]\nindex c in 4\nindex p in 9\nlet parts[p, c]\nindex x in 4\nindex y in "
+      "2\n"
+      "parallel n in 3\n  parallel q in 2\n    parts[3 * n + q, c] = sum[x](X[n, 4 * q + x, c])\n"
+      "parallel m in 3\n  parts[3 * m + 2, c] = sum[y](X[m, 8 + y, c])\nY[c] = sum[p](parts[p, c])\n",
       // Numbers alone, and elements that stand in several places.
       "output Y f32 [3, 20]\nindex i in 3\nindex j in 20\nY[i, j] = 2.5\n",
       "input X f32 [20]\ninput Z f32 [20]\noutput Y f32 [20]\nindex j in 20\nY[j] = X[j] * Z[j] + X[j] * X[j] - Z[j] / "

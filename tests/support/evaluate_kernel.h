@@ -53,8 +53,10 @@ class EvaluatedKernel {
       }
       const auto i = static_cast<std::size_t>(item.index);
       const lang::Index& loop = k_.indices[i];
-      for (std::int64_t at = 0; at < loop.extent; at += loop.tile) {
-        seen_[i] = {now_[i] = at, std::min(loop.extent, at + loop.tile)};
+      const auto [first, end] =
+          loop.tileOf < 0 ? std::pair(std::int64_t{0}, loop.extent) : seen_[static_cast<std::size_t>(loop.tileOf)];
+      for (std::int64_t at = first; at < end; at += loop.tile) {
+        seen_[i] = {now_[i] = at, std::min(end, at + loop.tile)};
         items(item.body);
       }
       seen_[i] = {0, loop.extent};

@@ -51,8 +51,10 @@ class RandomKernel {
     }
     std::string body = std::exchange(out_, "");
     for (const auto& [name, dimensions] : outputs) head_ += line("output", name, dimensions);
+    // The last loop's tile may have a loop in it that goes over that in smaller ones.
+    const int within = along.empty() ? 0 : below(3);
     for (const std::size_t l : along) {
-      const std::int64_t tile = 1 + below(6);
+      const std::int64_t tile = (1 + below(6)) * (l == along.back() && within > 0 ? within : 1);
       body += indent + (parallel ? "parallel " : "loop ") + indices_[l].name + " in " +
               std::to_string(indices_[l].extent) + " by " + std::to_string(tile) + "\n";
       indent += "  ";
@@ -65,6 +67,13 @@ class RandomKernel {
         dimensions.insert(dimensions.begin() + below(static_cast<int>(dimensions.size()) + 1),
                           along[static_cast<std::size_t>(below(static_cast<int>(along.size())))]);
       let(indent, dimensions);
+    }
+    if (within > 0) {
+      Index& last = indices_[along.back()];
+      out_ += indent + "loop u in " + last.name + " by " + std::to_string(within) + "\n";
+      indent += "  ";
+      last.name = "u";
+      if (below(2) == 0) let(indent, {along.back(), static_cast<std::size_t>(below(3))});
     }
     for (const auto& [name, dimensions] : outputs)
       out_ += indent + name + subscripts(dimensions) + " = " + expression(dimensions, 3) + "\n";

@@ -1,329 +1,249 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the tile program of a bias gradient: db[c] = sum over images and pixels of dy[n][c][p].
-// Channels-last and blocked: lanes are channels; where there are few of them, neighbouring pixels are summed apart, so that sums
-// do not wait for one another. Plain: lanes are pixels, and the lanes of a channel are added at the end. 16-bit elements are
-// widened as they are read. Pixel ranges are summed apart (as many as the plan's reduction says) and combined in order.
+// Decides the kernel of a bias gradient, db[c] = sum over images and pixels of dy[n][c][p], in the kernel language (docs/howto/write_a_kernel.md).
+// Where channels lie side by side they are the lanes of vectors; in plain tensors pixels are, a vector of them at a time, and the lanes of a
+// channel are added at the end. Tasks sum parts of the pixels, as many as the plan says; the parts' sums are added in order.
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "algorithms/bias/bias.h"
-#include "algorithms/bias/lower/parts.h"
 #include "algorithms/bias/sums.h"
-#include "algorithms/kit/lower/chained_call.h"
 #include "algorithms/kit/lower/data_gradient.h"
+#include "codegen/lang/lower.h"
+#include "codegen/lang/parse.h"
 
 namespace cubejit {
 namespace {
 
-constexpr std::int64_t kUnroll = kBiasUnroll;
-constexpr std::int64_t kF32Bytes = 4;
 constexpr std::int64_t kFewParts = 64;  // are added in a row
 
-class BiasLowering {
+struct Dimension {
+  std::string name;
+  std::int64_t count = 1;
+};
+using Place = std::array<std::string, 4>;  // of an image, plane, row and pixel of dy, or vector of pixels
+
+class BiasKernel {
  public:
-  BiasLowering(const Problem& problem, const BiasPlan& plan, const Machine& machine)
-      : plan_(plan),
-        lanes_(machine.isa.lanes()),
-        b_(problemLabel(problem, Pass::kDb)),
-        v_(makeConvView(problem, Pass::kDb)),
-        y_(v_.bigIsX ? v_.small : v_.big),
-        element_(storedElement(y_.dtype)),
-        channels_(v_.groups * y_.channels) {
-    dyBuffer_ = b_.addTensor(TensorId::kDy, y_.span);
-    dbBuffer_ = b_.addTensor(TensorId::kDb, channels_ * kF32Bytes);
+  BiasKernel(const ConvView& v, const BiasPlan& plan, int lanes)
+      : plan_(plan), lanes_(lanes), y_(v.bigIsX ? v.small : v.big), channels_(v.groups * y_.channels) {
+    const RunBeginnings runs = runBeginnings(y_, v.batch);
+    outer_ = {runs.images, runs.planes, runs.rows};
+    pixels_ = v.batch * y_.extent.volume() / runs.count();
   }
 
-  TileProgram run() {
-    if (y_.bytes == 0) {
-      addZeroPhase(b_, dbBuffer_, channels_ * kF32Bytes, lanes_);
-    } else if (y_.channelsLast || y_.c0 > 0) {
-      channelLanes();
-    } else {
+  std::string text() {
+    const std::int64_t block = y_.plain()  ? 1
+                               : y_.c0 > 0 ? y_.c0
+                                           : channels_,
+                       blocks = ceilDiv(channels_, block),
+                       between = y_.plain()  ? y_.cStride
+                                 : y_.c0 > 0 ? y_.blockStride
+                                             : 0,
+                       bytes = byteSize(y_.dtype);
+    head_ =
+        "cubejit kernel 1\nkernel bias\ninput dy " + std::string(toString(storedElement(y_.dtype))) + " [" +
+        listed({outer_[0], outer_[1], outer_[2], pixels_, blocks, block}) + "] strides [" +
+        listed({y_.nStride / bytes, y_.dStride / bytes, y_.hStride / bytes, y_.wStride / bytes, between / bytes, 1}) +
+        "]\noutput db f32 [" + std::to_string(channels_) + "]\n";
+    if (y_.plain())
       pixelLanes();
-    }
-    TileProgram program = b_.finish();
-    if (onesBuffer_ >= 0) program.buffers[static_cast<std::size_t>(onesBuffer_)].values.assign(16, 1.0F);
-    return program;
+    else
+      channelLanes(block, blocks);
+    return head_ + body_;
   }
 
  private:
-  std::int64_t vectorBytes() const { return lanes_ * kF32Bytes; }
-  std::int64_t vectors(std::int64_t channels) const { return (channels + lanes_ - 1) / lanes_; }
-  int ones() {
-    if (onesBuffer_ < 0) onesBuffer_ = b_.addBuffer("ones", Buffer::Use::kConstant, 64);
-    return onesBuffer_;
+  static std::string listed(const std::vector<std::int64_t>& numbers) {
+    std::string text;
+    for (const std::int64_t n : numbers) text += (text.empty() ? "" : ", ") + std::to_string(n);
+    return text;
   }
-  LaneRange lanesLeft(std::int64_t left) const { return lanesUpTo(left, lanes_); }
-
-  Contract sumOf(const char* label, std::int64_t count, Element element) const {
-    Contract contract;
-    contract.lanes = lanes_;
-    contract.label = label + std::to_string(count);
-    contract.vectorsB = element;
-    contract.addsToC = true;
-    return contract;
+  static std::string in(std::int64_t count) { return " in " + std::to_string(count); }
+  std::string fresh(const char* name) { return name + std::to_string(++names_); }
+  std::string index(const std::string& name, std::int64_t count) {
+    head_ += "index " + name + in(count) + "\n";
+    return name;
   }
 
-  // acc[i] += 1 * b[i], for every vector loaded.
-  static Step sumStep(std::vector<VectorLoad> loads) {
-    Step step;
-    AOperand one;
-    for (std::size_t i = 0; i < loads.size(); ++i)
-      one.uses.push_back(Use{static_cast<std::int16_t>(i), static_cast<std::int16_t>(i)});
-    step.a.push_back(std::move(one));
-    step.b = std::move(loads);
-    return step;
-  }
-
-  // `count` vectors side by side, `steps` of them per iteration.
-  static Section addSection(std::int64_t count, std::int64_t steps, std::int64_t vectorPitch, std::int64_t stepPitch,
-                            LaneRange lanes) {
-    Section section;
-    section.bOuterStep = steps * stepPitch;
-    for (std::int64_t s = 0; s < steps; ++s) {
-      std::vector<VectorLoad> loads;
-      for (std::int64_t v = 0; v < count; ++v)
-        loads.push_back(VectorLoad{static_cast<std::int32_t>(s * stepPitch + v * vectorPitch), lanes});
-      section.steps.push_back(sumStep(std::move(loads)));
+  // The sum of a value over these, in chains of at most `longest` additions, which are added in turn.
+  std::string sum(std::string& indent, const std::string& along, const std::string& value,
+                  const std::vector<Dimension>& over, std::int64_t longest) {
+    const std::string total = fresh("total") + along, chain = fresh("chain") + along;
+    std::string names, loops;
+    for (auto d = over.rbegin(); d != over.rend(); ++d) {
+      const std::int64_t tile = std::min(d->count, longest);
+      longest = std::max<std::int64_t>(1, longest / tile);
+      names = d->name + (names.empty() ? "" : ", ") + names;
+      if (tile == d->count)
+        index(d->name, d->count);
+      else
+        loops.insert(0, "loop " + d->name + in(d->count) + " by " + std::to_string(tile) + "\n");
     }
-    return section;
+    if (loops.empty()) return "sum[" + names + "](" + value + ")";
+    body_ += indent + "let " + total + " = 0\n";
+    std::string inner = indent;
+    for (std::size_t at = 0; at < loops.size(); at = loops.find('\n', at) + 1, inner += ' ')
+      body_ += inner + loops.substr(at, loops.find('\n', at) + 1 - at);
+    body_ += inner + "let " + chain + " = sum[" + names + "](" + value + ")\n" + inner + total + " = " + total + " + " +
+             chain + "\n";
+    return total;
+  }
+  std::string parallel(std::string& indent, const std::string& name, std::int64_t count, std::int64_t tile = 1) {
+    body_ += indent + "parallel " + name + in(count) + " by " + std::to_string(tile) + "\n";
+    indent += ' ';
+    return name;
   }
 
-  // Rows of `channels` elements are summed down: what lies where, and where sums go.
-  struct Rows {
-    const char* name;
-    int in;
-    Element element;
-    std::int64_t pitch;  // bytes from a row to the next
-    std::vector<BiasPart> parts;
-    std::int64_t block;  // channels a call sums
-    int out;
-    std::int64_t ways = 1;         // sums of a part, each in a row of its own
-    std::int64_t outChannels = 0;  // of a row of sums; 0: they go to db itself
+  // What tasks have to themselves, beside pixels: a loop over it in text, how its part of dy is subscripted, and along what it has sums side by side.
+  struct Own {
+    std::string places, along;
   };
 
-  void channelLanes() {
-    const PixelRuns runs = pixelRuns(y_, v_.batch);
-    const BiasSums how = biasSums(v_, plan_, lanes_);
-    Rows rows{"sum",
-              dyBuffer_,
-              element_,
-              y_.wStride,
-              cutRuns(runs.offsets, runs.pixels, y_.wStride, std::max<std::int64_t>(1, plan_.reductionParts)),
-              how.block,
-              dbBuffer_,
-              how.side};
-    const auto sums = static_cast<std::int64_t>(rows.parts.size()) * rows.ways;
-    if (sums > 1) {
-      rows.outChannels = vectors((channels_ + rows.block - 1) / rows.block * rows.block) * lanes_;
-      rows.out = b_.addBuffer("db_parts", Buffer::Use::kShared, sums * rows.outChannels * kF32Bytes);
+  // Fills `parts` with the sums over the pixels of each part, of which there are `steps` in a row of images, planes and rows: a part beside `own`.
+  // Returns how many parts there are.
+  template <class Tasks, class Value>
+  std::int64_t sumParts(const std::string& parts, const std::string& own, std::int64_t steps, Tasks tasks,
+                        Value value) {
+    const std::array<std::int64_t, 4> counts{outer_[0], outer_[1], outer_[2], steps};
+    const std::int64_t wanted = std::max<std::int64_t>(1, plan_.reductionParts);
+    // Images, planes and rows are a part each while there are parts to deal out; of the next ones a part has several.
+    std::size_t cut = 0;
+    std::int64_t before = 1;
+    while (cut < 3 && before * counts[cut] <= wanted) before *= counts[cut++];
+    const std::int64_t each = ceilDiv(counts[cut], std::min(ceilDiv(wanted, before), counts[cut])),
+                       whole = counts[cut] / each, rest = counts[cut] % each, ofOne = whole + (rest > 0 ? 1 : 0);
+    body_ += "let " + parts + "[" + index(fresh("part"), before * ofOne) + ", " + own + "]\n";
+    for (const bool last : {false, true}) {
+      if (last && rest == 0) break;
+      std::string indent, part;
+      Place at{"0", "0", "0", "0"};
+      std::int64_t behind = before * ofOne;
+      for (std::size_t d = 0; d < cut; ++d) {
+        behind /= counts[d];
+        if (counts[d] > 1)
+          part += std::to_string(behind) + " * " + (at[d] = parallel(indent, fresh("n"), counts[d])) + " + ";
+      }
+      std::vector<Dimension> over{{fresh("x"), last ? rest : each}};
+      const std::string which = last ? std::to_string(whole) : parallel(indent, fresh("q"), whole);
+      at[cut] = std::to_string(each) + " * " + which + " + " + over[0].name;
+      for (std::size_t d = cut + 1; d < 4; ++d) {
+        if (counts[d] > 1) over.push_back({at[d] = fresh("x"), counts[d]});
+      }
+      const Own one = tasks(indent);
+      const std::string summed = sum(indent, one.along, value(at, one), over, kLongestChain);
+      body_ += indent + parts + "[" + part + which + ", " + one.places + "] = " + summed + "\n";
     }
-    const Rows combine{"combine",
-                       rows.out,
-                       Element::kF32,
-                       rows.outChannels * kF32Bytes,
-                       cutRuns({0}, sums, rows.outChannels * kF32Bytes, 1),
-                       plan_.registerVectors * lanes_,
-                       dbBuffer_};
-    sumRows(rows, kLongestChain);
-    if (sums > 1) sumRows(combine, partsInARow(sums));
+    return before * ofOne;
   }
-
-  // The square root, so that there are no more partial sums than additions in each.
+  // Parts in a row: the square root, so that there are no more partial sums than additions in each.
   static std::int64_t partsInARow(std::int64_t parts) {
     return std::max(kFewParts, static_cast<std::int64_t>(std::sqrt(static_cast<double>(parts))));
   }
-
-  void sumRows(const Rows& rows, std::int64_t chain) {
-    b_.beginPhase(rows.name);
-    const int a = b_.addStream("ones", ones()), src = b_.addStream("in", rows.in), dst = b_.addStream("out", rows.out);
-    const auto parts = static_cast<std::int64_t>(rows.parts.size());
-    const std::int64_t outRow = rows.outChannels * kF32Bytes;
-    const int part = b_.addAxis("part", static_cast<int>(parts));
-    std::int64_t units = 0;
-    for (std::int64_t p = 0; p < parts; ++p) {
-      const BiasPart& pieces = rows.parts[static_cast<std::size_t>(p)];
-      b_.addStep(part, {{src, pieces.front().offset}, {dst, p * rows.ways * outRow}}, static_cast<int>(p));
-      for (const BiasPiece& piece : pieces) units += piece.units;
-    }
-    const int block = b_.addAxis("channels", 2);
-    for (std::int64_t c = 0; c < channels_; c += rows.block) {
-      const std::int64_t from = rows.in == dyBuffer_ ? y_.channelOffset(c) : c * kF32Bytes;
-      b_.addStep(block, {{src, from}, {dst, c * kF32Bytes}}, c + rows.block <= channels_ ? 0 : 1);
-    }
-    Call call{rows.name, a, src, dst, {part, block}, {}};
-    const int kernels[] = {channels_ >= rows.block ? rowKernel(rows, rows.block) : -1,
-                           channels_ % rows.block > 0 ? rowKernel(rows, channels_ % rows.block) : -1};
-    for (const BiasPart& pieces : rows.parts) {
-      const int list = b_.addList(rowList(rows, pieces));
-      for (const int kernel : kernels) call.variants.push_back(kernel < 0 ? Variant{} : Variant{kernel, list, false});
-    }
-    b_.phase().parallelAxes = {part, block};
-    b_.phase().body.push_back(chainedCall(b_, std::move(call), chain));
-    b_.phase().workCycles = static_cast<double>(units * channels_) * kF32Bytes / 16.0;
+  std::string sumOfParts(std::string& indent, const std::string& parts, std::int64_t count, const Own& one) {
+    const std::string part = fresh("p");
+    return sum(indent, one.along, parts + "[" + part + ", " + one.places + "]", {{part, count}}, partsInARow(count));
   }
 
-  // Section 0 sums kUnroll rows of every way at once, section 1 what is left, row by row.
-  int rowKernel(const Rows& rows, std::int64_t channels) {
-    const std::int64_t count = vectors(channels), step = lanes_ * elementBytes(rows.element);
-    Contract contract = sumOf("db_sum", rows.ways * count, rows.element);
-    Section all, single;
-    all.bOuterStep = kUnroll * rows.ways * rows.pitch;
-    single.bOuterStep = rows.pitch;
-    const auto stepOf = [&](std::int64_t ways, std::int64_t firstRow) {
-      std::vector<VectorLoad> loads;
-      for (std::int64_t w = 0; w < ways; ++w) {
-        for (std::int64_t v = 0; v < count; ++v)
-          loads.push_back(VectorLoad{static_cast<std::int32_t>((firstRow + w) * rows.pitch + v * step),
-                                     lanesLeft(channels - v * lanes_)});
-      }
-      return sumStep(std::move(loads));
+  void channelLanes(std::int64_t block, std::int64_t blocks) {
+    const std::int64_t tile = plan_.registerVectors * lanes_;
+    const auto tasksOf = [&](std::int64_t from, std::int64_t count, std::int64_t channels) {
+      return [=, this](std::string& indent) {
+        const std::string b = count > 1 ? parallel(indent, fresh("b"), count) : std::to_string(from),
+                          v = parallel(indent, fresh("v"), channels, tile);
+        return Own{b + ", " + v, "[" + v + "]"};
+      };
     };
-    for (std::int64_t w = 0; w < rows.ways; ++w) {
-      for (std::int64_t v = 0; v < count; ++v)
-        contract.accumulators.push_back(
-            Accumulator{static_cast<std::int32_t>((w * rows.outChannels + v * lanes_) * kF32Bytes),
-                        lanesLeft((rows.outChannels > 0 ? rows.block : channels) - v * lanes_)});
+    const std::string own = index("blocks", blocks) + ", " + index("channels", block);
+    const std::int64_t parts =
+        sumParts("parts", own, pixels_, tasksOf(0, blocks, block), [](const Place& at, const Own& one) {
+          return "dy[" + at[0] + ", " + at[1] + ", " + at[2] + ", " + at[3] + ", " + one.places + "]";
+        });
+    const std::int64_t whole = channels_ / block;
+    for (const auto& [from, count, channels] :
+         {std::array{std::int64_t{0}, whole, block}, {whole, 1, channels_ % block}}) {
+      if (count == 0 || channels == 0) continue;
+      std::string indent;
+      const Own one = tasksOf(from, count, channels)(indent);
+      const std::string summed = sumOfParts(indent, "parts", parts, one), comma = ", ";
+      const std::size_t at = one.places.find(comma);
+      body_ += indent + "db[" + std::to_string(block) + " * " + one.places.substr(0, at) + " + " +
+               one.places.substr(at + comma.size()) + "] = " + summed + "\n";
     }
-    for (std::int64_t s = 0; s < kUnroll; ++s) all.steps.push_back(stepOf(rows.ways, s * rows.ways));
-    single.steps.push_back(stepOf(1, 0));
-    contract.sections = {std::move(all), std::move(single)};
-    return b_.addKernel(std::move(contract));
   }
 
-  static SegmentList rowList(const Rows& rows, const BiasPart& pieces) {
-    SegmentList list(2);
-    const std::int64_t together = kUnroll * rows.ways;
-    for (const BiasPiece& piece : pieces) {
-      const std::int64_t at = piece.offset - pieces.front().offset, full = piece.units / together;
-      if (full > 0) list[0].push_back(Segment{0, at, full});
-      if (piece.units % together > 0)
-        list[1].push_back(Segment{0, at + full * together * rows.pitch, piece.units % together});
-    }
-    return list;
-  }
-
-  // dy as [n][channel][pixel]: lanes run along a channel's pixels; a block of channels side by side.
+  // Vectors of pixels, then the pixels that are left of an image, plane or row.
   void pixelLanes() {
-    const PixelRuns runs = pixelRuns(y_, v_.batch);
-    const std::int64_t pixels = runs.pixels, rows = biasSums(v_, plan_, lanes_).side;
-    const std::int64_t unitBytes = lanes_ * elementBytes(element_);
-    const std::vector<BiasPart> cut = cutRuns(runs.offsets, (pixels + lanes_ - 1) / lanes_, unitBytes,
-                                              std::max<std::int64_t>(1, plan_.reductionParts));
-    const auto parts = static_cast<std::int64_t>(cut.size());
-    const std::int64_t padded = (channels_ + lanes_ - 1) / lanes_ * lanes_;
-    const int partial = b_.addBuffer("db_parts", Buffer::Use::kShared, parts * padded * vectorBytes());
-    b_.beginPhase("sum");
-    const int a = b_.addStream("ones", ones()), src = b_.addStream("dy", dyBuffer_),
-              dst = b_.addStream("parts", partial);
-    const int part = b_.addAxis("part", static_cast<int>(parts));
-    for (std::int64_t p = 0; p < parts; ++p)
-      b_.addStep(part, {{src, cut[static_cast<std::size_t>(p)].front().offset}, {dst, p * padded * vectorBytes()}},
-                 static_cast<int>(p));
-    const int block = b_.addAxis("channels", 2);
-    for (std::int64_t c = 0; c < channels_; c += rows)
-      b_.addStep(block, {{src, c * y_.cStride}, {dst, c * vectorBytes()}}, c + rows <= channels_ ? 0 : 1);
-    Call call{"sum", a, src, dst, {part, block}, {}};
-    const int kernels[] = {channels_ >= rows ? pixelKernel(rows, pixels % lanes_) : -1,
-                           channels_ % rows > 0 ? pixelKernel(channels_ % rows, pixels % lanes_) : -1};
-    for (const BiasPart& pieces : cut) {
-      const int list = b_.addList(pixelList(pieces, unitBytes, pixels % lanes_ > 0));
-      for (const int kernel : kernels) call.variants.push_back(kernel < 0 ? Variant{} : Variant{kernel, list, false});
-    }
-    b_.phase().parallelAxes = {part, block};
-    b_.phase().body.push_back(chainedCall(b_, std::move(call)));
-    b_.phase().workCycles = static_cast<double>(y_.bytes) / 16.0;
-    addLanes(partial, parts, padded);
-  }
-
-  // Section 0 sums kUnroll vectors of each channel, section 1 one, section 2 the `tail` pixels an image may end with.
-  int pixelKernel(std::int64_t channels, std::int64_t tail) {
-    const std::int64_t step = lanes_ * elementBytes(element_);
-    Contract contract = sumOf("db_lanes", channels, element_);
-    for (std::int64_t r = 0; r < channels; ++r)
-      contract.accumulators.push_back(Accumulator{static_cast<std::int32_t>(r * vectorBytes()), {}});
-    contract.sections = {addSection(channels, kUnroll, y_.cStride, step, {}),
-                         addSection(channels, 1, y_.cStride, step, {})};
-    if (tail > 0) contract.sections.push_back(addSection(channels, 1, y_.cStride, step, lanesLeft(tail)));
-    return b_.addKernel(std::move(contract));
-  }
-
-  static SegmentList pixelList(const BiasPart& pieces, std::int64_t unitBytes, bool tails) {
-    SegmentList list(tails ? 3 : 2);
-    for (const BiasPiece& piece : pieces) {
-      const std::int64_t at = piece.offset - pieces.front().offset, tail = tails && piece.endsImage ? 1 : 0;
-      const std::int64_t full = (piece.units - tail) / kUnroll, rest = (piece.units - tail) % kUnroll;
-      if (full > 0) list[0].push_back(Segment{0, at, full});
-      if (rest > 0) list[1].push_back(Segment{0, at + full * kUnroll * unitBytes, rest});
-      if (tail > 0) list[2].push_back(Segment{0, at + (piece.units - 1) * unitBytes, 1});
-    }
-    return list;
-  }
-
-  // parts [part][channel][lane] -> db: add the parts, turn a block of channels, add the lanes.
-  void addLanes(int partial, std::int64_t parts, std::int64_t padded) {
-    const int square = b_.addBuffer("square", Buffer::Use::kPrivate, lanes_ * vectorBytes());
-    const int transposed = b_.addBuffer("transposed", Buffer::Use::kPrivate, lanes_ * vectorBytes());
-    b_.beginPhase("add_lanes");
-    const int a = b_.addStream("ones", ones()), in = b_.addStream("parts", partial),
-              out = b_.addStream("db", dbBuffer_);
-    const int sq = b_.addStream("square", square), tu = b_.addStream("transposed", transposed);
-    const int block = b_.addAxis("channels", 2);
-    for (std::int64_t c = 0; c < channels_; c += lanes_)
-      b_.addStep(block, {{in, c * vectorBytes()}, {out, c * kF32Bytes}}, c + lanes_ <= channels_ ? 0 : 1);
-    const auto kernelOf = [&](const char* label, std::int64_t accs, std::int64_t vectorPitch, std::int64_t stepPitch,
-                              LaneRange lanes) {
-      Contract contract = sumOf(label, accs, Element::kF32);
-      for (std::int64_t i = 0; i < accs; ++i)
-        contract.accumulators.push_back(Accumulator{static_cast<std::int32_t>(i * vectorBytes()), lanes});
-      contract.sections.push_back(addSection(accs, 1, vectorPitch, stepPitch, {}));
-      return b_.addKernel(std::move(contract));
+    constexpr std::int64_t kRows = 8;  // channels side by side: they hide the latency of an addition
+    const std::int64_t vectors = pixels_ / lanes_;
+    std::string indent, all;
+    struct Sums {
+      std::string name, lane;
+      std::int64_t parts;
     };
-    // Half a square at a time, so that it fits the registers of every ISA.
-    const std::int64_t half = lanes_ / 2;
-    const int halves = b_.addUniformAxis("half", 2, {{in, half * vectorBytes()}, {sq, half * vectorBytes()}});
-    const Variant add{kernelOf("db_parts", half, vectorBytes(), padded * vectorBytes(), {}),
-                      b_.addList({{Segment{0, 0, parts}}}), false};
-    const Transpose turn{.lanes = lanes_,
-                         .rows = lanes_,
-                         .cols = lanes_,
-                         .srcPitch = vectorBytes(),
-                         .dstPitch = vectorBytes(),
-                         .label = "db_turn"};
-    Call last{"lanes", a, tu, out, {block}, {Variant{}, Variant{}}};
-    for (int cls = 0; cls < 2; ++cls) {
-      const std::int64_t lanes =
-          cls == 0 ? std::min<std::int64_t>(lanes_, channels_ / lanes_ * lanes_) : channels_ % lanes_;
-      if (lanes == 0) continue;
-      last.variants[static_cast<std::size_t>(cls)] =
-          Variant{kernelOf("db_out", 1, vectorBytes(), vectorBytes(), lanesLeft(lanes)),
-                  b_.addList({{Segment{0, 0, lanes_}}}), false};
+    std::vector<Sums> made;
+    const std::string channels = index("channels", channels_);
+    for (const auto& [lanes, count, from] :
+         {std::array<std::int64_t, 3>{lanes_, vectors, 0}, {pixels_ % lanes_, 1, vectors * lanes_}}) {
+      if (lanes == 0 || count == 0) continue;
+      Sums sums{fresh("parts"), index(fresh("l"), lanes), 0};
+      sums.parts = sumParts(
+          sums.name, channels + ", " + sums.lane, count,
+          [&](std::string& within) {
+            const std::string c = parallel(within, fresh("c"), channels_, kRows);
+            return Own{c + ", " + sums.lane, "[" + c + ", " + sums.lane + "]"};
+          },
+          [&, lanes = lanes, from = from](const Place& at, const Own& one) {
+            return "dy[" + at[0] + ", " + at[1] + ", " + at[2] + ", " + std::to_string(lanes) + " * (" + at[3] +
+                   ") + " + sums.lane + " + " + std::to_string(from) + ", " +
+                   one.places.substr(0, one.places.find(',')) + ", 0]";
+          });
+      made.push_back(sums);
     }
-    b_.phase().parallelAxes = {block};
-    b_.phase().body.push_back(
-        loopNode(halves, {chainedCall(b_, Call{"add", a, in, sq, {}, {add}}, partsInARow(parts))}));
-    b_.phase().body.push_back(callNode(Call{"turn", sq, -1, tu, {}, {Variant{b_.addKernel(turn), -1, false}}}));
-    b_.phase().body.push_back(callNode(std::move(last)));
-    b_.phase().workCycles = static_cast<double>(parts * padded) * kF32Bytes;
+    const std::string c = parallel(indent, fresh("c"), channels_, lanes_);
+    for (const Sums& sums : made) {
+      const std::string own = c + ", " + sums.lane, value = fresh("lanes") + "[" + own + "]",
+                        summed = sumOfParts(indent, sums.name, sums.parts, {own, "[" + own + "]"});
+      body_ += indent + "let " + value + " = " + summed + "\n";
+      all += (all.empty() ? "sum[" : " + sum[") + sums.lane + "](" + value + ")";
+    }
+    body_ += indent + "db[" + c + "] = " + all + "\n";
   }
 
   const BiasPlan& plan_;
   const int lanes_;
-  ProgramBuilder b_;
-  const ConvView v_;
   const TensorView y_;
-  const Element element_;
   const std::int64_t channels_;
-  int dyBuffer_ = -1, dbBuffer_ = -1, onesBuffer_ = -1;
+  std::array<std::int64_t, 3> outer_{};
+  std::int64_t pixels_ = 0;
+  std::string head_, body_;
+  int names_ = 0;
 };
 
 }  // namespace
 
 Result<TileProgram> lowerBias(const Problem& problem, const TilingPlan& plan, const Machine& machine,
                               const ResultOps& /*none*/) {
-  return BiasLowering(problem, plan.as<BiasPlan>(), machine).run();
+  const ConvView v = makeConvView(problem, Pass::kDb);
+  const TensorView& y = v.bigIsX ? v.small : v.big;
+  if (y.bytes == 0) {
+    ProgramBuilder b(problemLabel(problem, Pass::kDb));
+    b.addTensor(TensorId::kDy, y.span);
+    const std::int64_t bytes = v.groups * y.channels * 4;
+    addZeroPhase(b, b.addTensor(TensorId::kDb, bytes), bytes, machine.isa.lanes());
+    return b.finish();
+  }
+  const auto kernel = lang::parse(BiasKernel(v, plan.as<BiasPlan>(), machine.isa.lanes()).text(), {});
+  if (!kernel.ok())
+    return Error{ErrorCode::kLimitExceeded, Stage::kTile,
+                 "dy is larger than kernels may be: " + kernel.error().message};
+  CUBEJIT_TRY(program, lang::lower(*kernel, machine.isa));
+  program.name = problemLabel(problem, Pass::kDb);
+  return std::move(program);
 }
 
 }  // namespace cubejit
