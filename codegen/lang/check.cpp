@@ -7,25 +7,27 @@
 #include <set>
 #include <string>
 
+#include "codegen/lang/empty.h"
+
 namespace cubejit::lang {
 namespace {
 
 class Checker {
  public:
   explicit Checker(const Source& k) : k_(k), written_(k.tensors.size()) {
-    for (std::size_t t = 0; t < k.tensors.size(); ++t) written_[t] = k.tensors[t].use == Buffer::Use::kInput;
+    for (std::size_t t = 0; t < k.tensors.size(); ++t) written_[t] = k.tensors[t].use == Buffer::Use::kInput || k.tensors[t].use == Buffer::Use::kConstant;
   }
 
   Status run() {
     items(k_.body);
     for (std::size_t t = 0; t < k_.tensors.size(); ++t) {
       const Tensor& tensor = k_.tensors[t];
+      if (tensor.use != Buffer::Use::kOutput || !tensor.hasElements()) continue;
       if (!written_[t]) fail(tensor.line, "nothing writes output " + tensor.name);
-      if (tensor.use == Buffer::Use::kOutput && overlaps(tensor))
+      if (overlaps(tensor))
         fail(tensor.line, "elements of output " + tensor.name +
                               " lie on each other: its strides are smaller than what they stride over");
     }
-    if (k_.body.empty()) fail(1, "a kernel without a statement");
     if (broken_.empty()) return Unit{};
     return Error{ErrorCode::kInvalidProblem, Stage::kTile, broken_};
   }
@@ -136,8 +138,10 @@ class Checker {
       if (!written_[static_cast<std::size_t>(a->tensor)])
         fail(line_, tensor(a->tensor).name + " is read, and no line above writes it");
       for (const int i : indicesOf(*a)) {
+        const bool number = tensor(a->tensor).use == Buffer::Use::kConstant;
         if (!contains(named, i))
-          fail(line_, tensor(a->tensor).name + " has values along " + index(i).name +
+          fail(line_, (number ? "index " : tensor(a->tensor).name + " has values along ") + index(i).name +
+                          (number ? " is a number here" : "") +
                           ", which the target does not name; sum, min or max over it, or name it");
       }
     }
@@ -181,9 +185,9 @@ class Checker {
         continue;
       }
       if (least < 0 || most >= dimension.extent)
-        fail(line_, std::string(does) + " " + t.name + " outside: dimension " + std::to_string(d) + " has 0 to " +
-                        std::to_string(dimension.extent - 1) + ", its subscript goes from " + std::to_string(least) +
-                        " to " + std::to_string(most));
+        fail(line_, std::string(does) + " " + t.name + " outside: dimension " + std::to_string(d) +
+                        (dimension.extent == 0 ? " has no elements" : " has 0 to " + std::to_string(dimension.extent - 1)) +
+                        ", its subscript goes from " + std::to_string(least) + " to " + std::to_string(most));
     }
   }
 
@@ -257,6 +261,10 @@ class Checker {
 
 }  // namespace
 
-Status check(const Source& kernel) { return Checker(kernel).run(); }
+Status check(const Source& kernel) {
+  if (kernel.body.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kTile, "line 1: a kernel without a statement"};
+  const Source happens = withoutEmpty(kernel);
+  return Checker(happens).run();
+}
 
 }  // namespace cubejit::lang

@@ -8,9 +8,9 @@
 
 namespace cubejit::lang {
 
-/// Checks that
+/// Of what happens for some number (lang/empty.h), checks that
 ///   every subscript lies within its dimension, for all numbers of its indices;
-///   what is read has been written, by an earlier line, if it is no input; no input is written, every output is;
+///   what is read has been written, by an earlier line, if it is no input; no input is written, every output that has elements is;
 ///   a target names every index that its expression has values along, and each once; not that of a loop which sees one number at a time;
 ///   tasks write elements of their own: each parallel index has a dimension of the target to itself, whatever else stands there; and what a task
 ///   writes no other one reads or writes;

@@ -4,6 +4,7 @@
 #include "codegen/lang/lower.h"
 
 #include "codegen/lang/check.h"
+#include "codegen/lang/empty.h"
 #include "codegen/lang/layouts.h"
 #include "codegen/lang/statements.h"
 #include "codegen/tile/verify.h"
@@ -45,7 +46,8 @@ class Lowering {
 
 Result<TileProgram> lower(const Source& kernel, const HostIsa& isa) {
   CUBEJIT_RETURN_IF_ERROR(check(kernel));
-  return Lowering(kernel, isa).run(kernel.body);
+  const Source happens = withoutEmpty(kernel);
+  return Lowering(happens, isa).run(happens.body);
 }
 
 }  // namespace cubejit::lang

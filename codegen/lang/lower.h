@@ -16,7 +16,7 @@
 
 namespace cubejit::lang {
 
-/// Checks the kernel (lang/check.h), then makes its program, which verify() accepts. Errors (kTile) name lines and tensors; kUnsupported what no
+/// Checks the kernel (lang/check.h), leaves out what happens for no number (lang/empty.h), then makes its program, which verify() accepts. Errors (kTile) name lines and tensors; kUnsupported what no
 /// tile instruction does, kLimitExceeded what does not fit into registers or takes too many steps, with what would.
 Result<TileProgram> lower(const Source& kernel, const HostIsa& isa);
 

@@ -4,6 +4,7 @@
 #include "codegen/lang/nest.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace cubejit::lang {
 namespace {
@@ -74,6 +75,10 @@ int Nest::bufferOf(int tensor) {
   if (isValue(t)) made.bytes = (bytesOfValue(t, lanes_) + 63) / 64 * 64;
   for (const auto& [constant, value] : constants_) {
     if (constant == tensor) made.values = {value};
+  }
+  if (t.use == Buffer::Use::kConstant && made.values.empty()) {
+    made.values.resize(static_cast<std::size_t>(t.dimensions.front().extent));
+    std::iota(made.values.begin(), made.values.end(), 0.0F);
   }
   buffer = static_cast<int>(program_.buffers.size());
   program_.buffers.push_back(std::move(made));

@@ -174,13 +174,6 @@ class Parser : private Reading {
   void broken(const std::string& rule) {
     broken_ += (broken_.empty() ? "line " : "\nline ") + std::to_string(line_) + ": " + rule + valuesOfParameters();
   }
-  std::string valuesOfParameters() const {
-    std::string values;
-    for (const Parameter& p : k_.parameters)
-      values += (values.empty() ? "; " : ", ") + p.name + " is " + p.textOf(p.value);
-    return values;
-  }
-
   void tensor(Buffer::Use use) {
     Tensor t;
     t.name = fresh("the tensor's name");
@@ -189,7 +182,7 @@ class Parser : private Reading {
     t.element = element();
     in_.expectSymbol("[");
     while (!in_.failed() && !in_.takeSymbol("]")) {
-      t.dimensions.push_back({size("an extent"), 0, -1});
+      t.dimensions.push_back({size("an extent", 0), 0, -1});
       if (!in_.atSymbol("]")) in_.expectSymbol(",");
     }
     std::int64_t dense = 1;
@@ -237,10 +230,11 @@ class Parser : private Reading {
       i.tileOf = loopAround(how);
       i.extent = i.tileOf < 0 ? 1 : k_.indices[static_cast<std::size_t>(i.tileOf)].extent;
     } else {
-      i.extent = size("how far it goes");
+      i.extent = size("how far it goes", 0);
     }
     i.tile = 1;
-    if (how != Index::Loop::kNone && in_.take("by")) i.tile = std::min(size("a tile's size"), i.extent);
+    if (how != Index::Loop::kNone && in_.take("by"))
+      i.tile = std::min(size("a tile's size", 1), std::max<std::int64_t>(1, i.extent));
     if (i.tileOf >= 0) fitInto(i, k_.indices[static_cast<std::size_t>(i.tileOf)]);
     add(i.name, Name::Kind::kIndex, k_.indices.size());
     k_.indices.push_back(std::move(i));

@@ -19,7 +19,8 @@
 //   NAME[SUBSCRIPT, ...] = EXPRESSION              into an output or such memory
 //
 // Extents are sums, differences and products of numbers and parameters, quotients too (rounded down); subscripts of indices as well, each times
-// a number. Expressions: numbers, elements, + - * /, the operations of source.h, and sum[INDEX, ...](EXPRESSION), min[...], max[...].
+// a number. Expressions: numbers, indices, which are their numbers, elements, + - * /, the operations of source.h, and sum[INDEX, ...](EXPRESSION),
+// min[...], max[...], argmin[...], argmax[...]: the last two are where the extremum is first, made of the others.
 #pragma once
 
 #include <map>

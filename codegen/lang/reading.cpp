@@ -16,14 +16,27 @@ void scale(Subscript& s, std::int64_t by) {
   s.constant *= by;
 }
 
-std::optional<Combine> combineNamed(std::string_view word) {
-  for (const Combine how : {Combine::kSum, Combine::kMin, Combine::kMax}) {
-    if (word == toString(how)) return how;
-  }
-  return std::nullopt;
+// f32 has all whole numbers up to here.
+constexpr std::int64_t kMostExact = std::int64_t{1} << 24;
+
+int partsOf(const Expr& e) {
+  int count = 1;
+  for (const Expr& part : e.of) count += partsOf(part);
+  return count;
 }
 
 }  // namespace
+
+const Reading::ReductionWord* Reading::reductionNamed(std::string_view word) {
+  static constexpr ReductionWord kWords[] = {{"sum", Combine::kSum, false},
+                                             {"min", Combine::kMin, false},
+                                             {"max", Combine::kMax, false},
+                                             {"argmin", Combine::kMin, true},
+                                             {"argmax", Combine::kMax, true}};
+  const auto* const found =
+      std::find_if(std::begin(kWords), std::end(kWords), [&](const ReductionWord& w) { return word == w.word; });
+  return found == std::end(kWords) ? nullptr : found;
+}
 
 std::optional<Element> elementNamed(std::string_view word) {
   for (const Element e : {Element::kF32, Element::kF16, Element::kBf16, Element::kI8, Element::kI32}) {
@@ -51,7 +64,7 @@ std::string Reading::fresh(std::string_view what) {
   constexpr std::string_view kWords[] = {"parameter", "require", "input", "output", "index",
                                          "parallel",  "loop",    "let",   "inf",    "nan"};
   const bool word = std::find(std::begin(kWords), std::end(kWords), name) != std::end(kWords);
-  if (operationNamed(name) != nullptr || name == "sum")
+  if (operationNamed(name) != nullptr || reductionNamed(name) != nullptr)
     in_.fail("'" + name + "' is an operation's word");
   else if (word || elementNamed(name))
     in_.fail("'" + name + "' is a word of the language");
@@ -79,6 +92,13 @@ int Reading::indexHere() {
   return found->number;
 }
 
+std::string Reading::valuesOfParameters() const {
+  std::string values;
+  for (const Parameter& p : k_.parameters)
+    values += (values.empty() ? "; " : ", ") + p.name + " is " + p.textOf(p.value);
+  return values;
+}
+
 // -- integers
 
 std::int64_t Reading::numberOf(const Name& name) {
@@ -87,12 +107,13 @@ std::int64_t Reading::numberOf(const Name& name) {
   return p.isType ? 1 : p.value;
 }
 
-std::int64_t Reading::size(std::string_view what) {
+std::int64_t Reading::size(std::string_view what, std::int64_t least) {
   const Subscript s = affine(what);
   if (in_.failed()) return 1;
   if (!s.terms.empty()) in_.fail("expected " + std::string(what) + ", which knows no index");
-  if (s.constant < 1 || s.constant > kMostNumber)
-    in_.fail("expected " + std::string(what) + ", 1 to 2^31, got " + std::to_string(s.constant));
+  if (s.constant < least || s.constant > kMostNumber)
+    in_.fail("expected " + std::string(what) + ", " + std::to_string(least) + " to 2^31, got " +
+             std::to_string(s.constant) + valuesOfParameters());
   return in_.failed() ? 1 : s.constant;
 }
 
@@ -133,8 +154,12 @@ Subscript Reading::product(std::string_view what, int depth) {
     Subscript right = atom(what, depth);
     if (in_.failed()) break;
     if (divides) {
-      if (!left.terms.empty() || !right.terms.empty() || right.constant <= 0 || left.constant < 0)
-        in_.fail("a quotient is of numbers from 0 up by those from 1 up");
+      const bool numbers = left.terms.empty() && right.terms.empty();
+      if (!numbers || right.constant <= 0 || left.constant < 0)
+        in_.fail("a quotient is of numbers from 0 up by those from 1 up" +
+                 (numbers ? ", here " + std::to_string(left.constant) + " / " + std::to_string(right.constant) +
+                                valuesOfParameters()
+                          : ""));
       else
         left.constant /= right.constant;
     } else if (!left.terms.empty() && !right.terms.empty()) {
@@ -233,11 +258,12 @@ Expr Reading::primary(int depth) {
   const std::string name = in_.name("a number, an element, an operation or (");
   if (in_.failed()) return {};
   if (in_.atSymbol("[") || find(name) != nullptr) {
-    if (const auto how = combineNamed(name); how && find(name) == nullptr) return reduce(*how, depth);
     const Name* found = find(name);
+    if (const auto* const how = reductionNamed(name); how != nullptr && found == nullptr) return reduce(*how, depth);
     if (found != nullptr && found->kind == Name::Kind::kTensor) return {access(found->number), {}};
     if (found != nullptr && found->kind == Name::Kind::kParameter)
       return {Number{static_cast<float>(numberOf(*found))}, {}};
+    if (found != nullptr && found->kind == Name::Kind::kIndex) return numberOf(found->number);
     in_.fail(name == pending_ ? name + " is read in the line that makes it"
                               : "there is no tensor '" + name + "' here" + known(Name::Kind::kTensor));
     return {};
@@ -245,24 +271,65 @@ Expr Reading::primary(int depth) {
   return operation(name, depth);
 }
 
-Expr Reading::reduce(Combine how, int depth) {
-  Reduction r{how, {}};
+Expr Reading::numberOf(int index) {
+  const Index& i = k_.indices[static_cast<std::size_t>(index)];
+  if (i.extent > kMostExact)
+    in_.fail("index " + i.name + " is a value here, of " + std::to_string(i.extent) +
+             " numbers; f32 has all whole numbers up to 2^24 only");
+  auto numbers = std::find_if(k_.tensors.begin(), k_.tensors.end(),
+                              [](const Tensor& t) { return t.use == Buffer::Use::kConstant; });
+  if (numbers == k_.tensors.end()) {
+    Tensor made;
+    made.name = "index.numbers";  // no name of the text has a dot
+    made.use = Buffer::Use::kConstant;
+    made.dimensions.push_back({0, 1, -1});
+    numbers = k_.tensors.insert(numbers, std::move(made));
+  }
+  std::int64_t& extent = numbers->dimensions.front().extent;
+  extent = std::max(extent, i.extent);
+  return {Access{static_cast<int>(numbers - k_.tensors.begin()), {{{{index, 1}}, 0}}}, {}};
+}
+
+Expr Reading::firstAt(const ReductionWord& how, const std::vector<int>& over, const Expr& inner) {
+  for (int n = partsOf(inner); n > 0 && !in_.failed(); --n) count();  // it stands there twice
+  std::optional<Expr> number;
+  std::int64_t all = 1;
+  for (const int i : over) {
+    const Index& index = k_.indices[static_cast<std::size_t>(i)];
+    all *= index.extent;
+    if (all == 0) in_.fail(std::string(how.word) + " over " + index.name + ", which has no numbers");
+    if (all > kMostExact)
+      in_.fail(std::string(how.word) + " over " + std::to_string(all) + " numbers, up to index " + index.name +
+               "; f32 has all whole numbers up to 2^24 only");
+    if (in_.failed()) return {};
+    Expr here = numberOf(i);
+    const Expr extent{Number{static_cast<float>(index.extent)}, {}};
+    number = number ? call("add", {call("mul", {std::move(*number), extent}), std::move(here)}) : std::move(here);
+  }
+  Expr reached = call("equal", {inner, {Reduction{how.combine, over}, {inner}}});
+  const Expr none{Number{static_cast<float>(all)}, {}};
+  return {Reduction{Combine::kMin, over}, {call("select", {std::move(reached), std::move(*number), none})}};
+}
+
+Expr Reading::reduce(const ReductionWord& how, int depth) {
+  Reduction r{how.combine, {}};
   in_.expectSymbol("[");
   while (!in_.failed() && !in_.takeSymbol("]")) {
     const int i = indexHere();
     if (in_.failed()) return {};
     const Index& index = k_.indices[static_cast<std::size_t>(i)];
     if (index.loop == Index::Loop::kParallel)
-      in_.fail(std::string(toString(how)) + " over " + index.name + ", of which there is a parallel loop in line " +
+      in_.fail(std::string(how.word) + " over " + index.name + ", of which there is a parallel loop in line " +
                std::to_string(index.line) + "; over whole indices ('index NAME in EXTENT') or tiles of a 'loop'");
     if (std::find(r.over.begin(), r.over.end(), i) != r.over.end()) in_.fail("index " + index.name + " a second time");
     r.over.push_back(i);
     if (!in_.atSymbol("]")) in_.expectSymbol(",");
   }
-  if (!in_.failed() && r.over.empty()) in_.fail(std::string(toString(how)) + " over no index");
+  if (!in_.failed() && r.over.empty()) in_.fail(std::string(how.word) + " over no index");
   in_.expectSymbol("(");
   Expr inner = expression(depth + 1);
   in_.expectSymbol(")");
+  if (how.first && !in_.failed()) return firstAt(how, r.over, inner);
   return {std::move(r), {std::move(inner)}};
 }
 

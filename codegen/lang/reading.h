@@ -40,8 +40,10 @@ class Reading {
   std::string fresh(std::string_view what);
   int indexHere();
 
-  /// An extent: no index, 1 at least.
-  std::int64_t size(std::string_view what);
+  /// "; M is 8, N is 40": what extents and tiles are made of.
+  std::string valuesOfParameters() const;
+  /// A number without an index.
+  std::int64_t size(std::string_view what, std::int64_t least);
   Subscript affine(std::string_view what, int depth = 0);
   Access access(int tensor);
   Expr expression(int depth = 0);
@@ -58,6 +60,8 @@ class Reading {
  private:
   std::string known(Name::Kind kind) const;
   std::int64_t numberOf(const Name& parameter);
+  /// An index's number, an element of the constant that all of them read.
+  Expr numberOf(int index);
   void inRange(const Subscript& s);
   Subscript product(std::string_view what, int depth);
   Subscript atom(std::string_view what, int depth);
@@ -68,7 +72,16 @@ class Reading {
   void count();
   Expr term(int depth);
   Expr primary(int depth);
-  Expr reduce(Combine how, int depth);
+  struct ReductionWord {
+    const char* word;
+    Combine combine;
+    bool first;  ///< where the extremum is reached first is meant, not the extremum
+  };
+  static const ReductionWord* reductionNamed(std::string_view word);
+  Expr reduce(const ReductionWord& how, int depth);
+  /// Of the indices' combinations, counted from 0 with the last index fastest, the first one at which `inner` is the extremum; their count if it is
+  /// nowhere.
+  Expr firstAt(const ReductionWord& how, const std::vector<int>& over, const Expr& inner);
   Expr operation(const std::string& name, int depth);
 };
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -56,7 +57,7 @@ struct Tensor {
     friend bool operator==(const Dimension& x, const Dimension& y) = default;
   };
   std::string name;
-  Buffer::Use use = Buffer::Use::kPrivate;  ///< no constants
+  Buffer::Use use = Buffer::Use::kPrivate;  ///< the one constant has 0, 1, 2, ...: what indices in expressions read
   Element element = Element::kF32;          ///< f32, f16, bf16, i8 or i32
   std::vector<Dimension> dimensions;
   int line = 0;
@@ -66,8 +67,12 @@ struct Tensor {
   std::int64_t members() const { return packed < 0 ? 1 : 4 / elementBytes(element); }
   /// What its memory is made of.
   Element stored() const { return packed < 0 ? element : Element::kF32; }
+  bool hasElements() const {
+    return std::all_of(dimensions.begin(), dimensions.end(), [](const Dimension& d) { return d.extent > 0; });
+  }
   /// From its first element to behind the last one.
   std::int64_t bytes() const {
+    if (!hasElements()) return 0;
     std::int64_t last = 0;
     for (const Dimension& d : dimensions) last += (d.extent - 1) * d.stride;
     return (last + 1) * elementBytes(stored());
@@ -94,7 +99,10 @@ std::string operationWords();
 
 struct Number {
   float value = 0;
-  friend bool operator==(const Number& x, const Number& y) = default;
+  /// 0 and -0 are two numbers.
+  friend bool operator==(const Number& x, const Number& y) {
+    return std::bit_cast<std::uint32_t>(x.value) == std::bit_cast<std::uint32_t>(y.value);
+  }
 };
 /// An operation on as many parts as it reads.
 struct Apply {

@@ -134,6 +134,7 @@ bool Statements::fits(const Expression& f, Combine how) const {
 
 void Statements::lower(const Statement& statement) {
   line_ = statement.line;
+  reductions_.clear();
   store(statement.target, statement.value);
 }
 
@@ -154,8 +155,14 @@ void Statements::store(const Access& target, Expr value) {
 
 void Statements::storeReductions(Expr& value, int last, const std::function<bool(const Reduction&)>& which) {
   if (const auto* how = std::get_if<Reduction>(&value.what); how != nullptr && which(*how)) {
-    const Access made = stored(std::move(value), last);
-    value = {made, {}};
+    const auto known =
+        std::find_if(reductions_.begin(), reductions_.end(), [&](const auto& r) { return r.first == value; });
+    if (known != reductions_.end()) {
+      value = {known->second, {}};
+      return;
+    }
+    const Access made = stored(value, last);
+    reductions_.emplace_back(std::exchange(value, Expr{made, {}}), made);
     return;
   }
   for (Expr& part : value.of) storeReductions(part, last, which);

@@ -87,7 +87,7 @@ class Statements {
   Made product(const Product& p, const Place& to, const std::optional<Place>& d, const Expression& f,
                const Sizes& sizes);
 
-  /// Those of its reductions in memory of their own.
+  /// Those of its reductions in memory of their own, equal ones once.
   void storeReductions(Expr& value, int last, const std::function<bool(const Reduction&)>& which);
   /// The value in memory of its own, `last` contiguous if it names that.
   Access stored(Expr value, int last, Element element = Element::kF32);
@@ -103,6 +103,7 @@ class Statements {
   const HostIsa& isa_;
   const int lanes_;
   int line_ = 0;
+  std::vector<std::pair<Expr, Access>> reductions_;  ///< of this statement, that are in memory of their own
 };
 
 /// Along which an expression has values.

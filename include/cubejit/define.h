@@ -50,6 +50,9 @@ class KernelValue {
   friend KernelValue sum(const KernelIndex& over, const KernelValue& x) { return reduce("sum", &over, 1, x); }
   friend KernelValue min(const KernelIndex& over, const KernelValue& x) { return reduce("min", &over, 1, x); }
   friend KernelValue max(const KernelIndex& over, const KernelValue& x) { return reduce("max", &over, 1, x); }
+  /// Where the extremum is reached first.
+  friend KernelValue argmin(const KernelIndex& over, const KernelValue& x) { return reduce("argmin", &over, 1, x); }
+  friend KernelValue argmax(const KernelIndex& over, const KernelValue& x) { return reduce("argmax", &over, 1, x); }
   friend KernelValue sum(std::initializer_list<KernelIndex> over, const KernelValue& x) {
     return reduce("sum", over.begin(), over.size(), x);
   }
@@ -58,6 +61,12 @@ class KernelValue {
   }
   friend KernelValue max(std::initializer_list<KernelIndex> over, const KernelValue& x) {
     return reduce("max", over.begin(), over.size(), x);
+  }
+  friend KernelValue argmin(std::initializer_list<KernelIndex> over, const KernelValue& x) {
+    return reduce("argmin", over.begin(), over.size(), x);
+  }
+  friend KernelValue argmax(std::initializer_list<KernelIndex> over, const KernelValue& x) {
+    return reduce("argmax", over.begin(), over.size(), x);
   }
 
   /// The language's operations; and_, or_ and xor_ because C++ has those words. add, sub, mul, div and neg are the operators.
@@ -115,7 +124,7 @@ class KernelValue {
   Rank rank_;
 };
 
-/// What reductions go over, and memory is for.
+/// What reductions go over, and memory is for; in an expression its number.
 class KernelIndex : public KernelValue {
  private:
   friend class KernelBuilder;

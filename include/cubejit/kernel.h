@@ -137,7 +137,7 @@ class TiledKernel {
 
   /// What a run on so many threads (0: as the options say) takes beside the tensors.
   CUBEJIT_API std::size_t workspaceBytes(int threads = 0) const;
-  /// Computes the outputs. `buffers` has an address for each of tensors(), in their order. `workspace` is at a multiple of 64 bytes and has
+  /// Computes the outputs. `buffers` has an address for each of tensors(), in their order; any for one without elements. `workspace` is at a multiple of 64 bytes and has
   /// workspaceBytes(threads), or is null: then the run takes and gives back memory of its own. Results have the same bits for any number of threads.
   /// Errors: kInvalidProblem for a missing address, outputs that overlap other tensors, a workspace that does not lie so; kLimitExceeded without memory.
   CUBEJIT_API Status run(const std::vector<void*>& buffers, void* workspace = nullptr, int threads = 0) const;

@@ -98,7 +98,7 @@ std::string unlike(const TensorView& view, const KernelTensor& tensor) {
   require(!tensor.output || view.writable, tensor.name + " may not be written");
   if (!broken.empty()) return broken;
   for (std::size_t d = 0; d < tensor.extents.size(); ++d) {
-    if (tensor.extents[d] > 1 && view.strides[d] != tensor.strides[d])
+    if (tensor.bytes > 0 && tensor.extents[d] > 1 && view.strides[d] != tensor.strides[d])
       return tensor.name + " has the strides " + text(view.strides) + " in elements; the kernel was made for " +
              text(tensor.strides);
   }

@@ -23,9 +23,9 @@ OPERATIONS = {word: operands for operands, words in (
     (2, "add sub mul div min max equal less at_most and or xor"),
     (3, "fma select")) for word in words.split()}
 # No names: operations, what lines begin with, and what is read as a number.
-_WORDS = {*OPERATIONS, "sum", "parameter", "input", "output", "index", "parallel", "loop", "let", "require", "inf", "nan", *TYPES}
+_WORDS = {*OPERATIONS, "sum", "argmin", "argmax", "parameter", "input", "output", "index", "parallel", "loop", "let", "require", "inf", "nan", *TYPES}
 # What an expression is, and so where it may stand.
-_SIZE, _SUBSCRIPT, _VALUE = "a whole number", "an index's multiple, for subscripts", "a value"
+_SIZE, _SUBSCRIPT, _VALUE = "a whole number", "a multiple of an index", "a value"
 _SUM, _PRODUCT, _ATOM = 1, 2, 3  # how strongly an expression's outermost operation binds
 _LONGEST = 1 << 16  # of an expression's text; what is used twice stands there twice
 
@@ -149,6 +149,14 @@ class Builder:
     def max(self, *operands, over=None):
         """Of two values, or of one over indices."""
         return _operation("max", operands) if over is None else _reduction("max", *operands, over)
+
+    def argmin(self, value, *, over):
+        """The number of the first element that is the least one."""
+        return _reduction("argmin", value, over)
+
+    def argmax(self, value, *, over):
+        """The number of the first element that is the greatest one."""
+        return _reduction("argmax", value, over)
 
     def _tensor(self, use, name, type, extents, strides):
         if not isinstance(type, TypeParameter) and not (isinstance(type, str) and type in TYPES):
@@ -288,7 +296,7 @@ class Expression:
 
 
 class Index(Expression):
-    """One that reductions go over, and memory is for."""
+    """One that reductions go over, and memory is for; in an expression its number."""
 
 
 def _fail(message):
@@ -362,7 +370,7 @@ def _listed(sizes, what):
 
 
 def _value(x, what):
-    return _expression(x, what, _SIZE, _VALUE)
+    return _expression(x, what)
 
 
 def _indices(over, what):
@@ -384,8 +392,6 @@ def _within(x, rank):
 def _infix(left, symbol, right):
     left, right = (_expression(x, f"an operand of {symbol}") for x in (left, right))
     kinds = {left.what, right.what}
-    if kinds == {_SUBSCRIPT, _VALUE}:
-        _fail(f"{left.text} {symbol} {right.text} mixes an index's multiple, for subscripts, and a value")
     rank = _SUM if symbol in "+-" else _PRODUCT
     what = _VALUE if _VALUE in kinds else _SUBSCRIPT if _SUBSCRIPT in kinds else _SIZE
     return Expression(f"{_within(left, rank)} {symbol} {_within(right, rank + 1)}", what, rank)

@@ -142,7 +142,7 @@ struct TiledKernel::State {
     std::string broken;
     const auto fail = [&](const std::string& what) { broken += (broken.empty() ? "" : "\n") + what; };
     for (std::size_t t = 0; t < tensors.size(); ++t) {
-      if (buffers[t] == nullptr) fail(tensors[t].name + " has no address");
+      if (buffers[t] == nullptr && tensors[t].bytes > 0) fail(tensors[t].name + " has no address");
       for (std::size_t o = 0; o < tensors.size() && tensors[t].output; ++o) {
         if (o == t || buffers[o] == nullptr || (tensors[o].output && o < t)) continue;
         if (overlap(buffers[t], tensors[t].bytes, buffers[o], tensors[o].bytes))

@@ -52,7 +52,16 @@ TEST(KernelMistakes, AreNamedWithTheirLine) {
       {"parameter M in 8 3", "parameter N", "there is a 'N' already"},
       {"X f32", "X f64", "expected f32, f16, bf16, i8, i32 or a parameter that is one of them, got 'f64'"},
       {"X f32", "exp f32", "'exp' is an operation's word"},
-      {"X f32 [M, N]", "X f32 [M, 0]", "expected an extent, 1 to 2^31, got 0"},
+      {"X f32", "argmax f32", "'argmax' is an operation's word"},
+      {"X f32 [M, N]", "X f32 [M, 0]",
+       "line 9: reads X outside: dimension 1 has no elements, its subscript goes from 0 to 39"},
+      {"X f32 [M, N]", "X f32 [0 - M, N]", "expected an extent, 0 to 2^31, got -8; M is 8, N is 40"},
+      {"i in M by 2", "i in M by M - 8",
+       "line 8, column 24: expected a tile's size, 1 to 2^31, got 0; M is 8, N is 40"},
+      {"i in M by 2", "i in M by -2", "line 8, column 21: expected a tile's size, 1 to 2^31, got -2; M is 8"},
+      {"i in M by 2", "i in M by N / (M - 8)",
+       "a quotient is of numbers from 0 up by those from 1 up, here 40 / 0; M is 8, N is 40"},
+      {"index j in N", "index j in 8 - N", "expected how far it goes, 0 to 2^31, got -32; M is 8, N is 40"},
       {"X f32 [M, N]", "X f32 [M, R]", "no parameter or index 'R' here; there are M, N"},
       {"X f32 [M, N]", "X f32 [M]", "X has 1 dimensions, here are 2 subscripts"},
       {"index j in N", "index j in N + 1", "reads X outside: dimension 1 has 0 to 39, its subscript goes from 0 to 40"},
@@ -72,6 +81,17 @@ TEST(KernelMistakes, AreNamedWithTheirLine) {
        "line 11, column 4: expected a line that begins in the column of the one above it"},
       {"most[i] = max[j](X[i, j])", "most[i] = max[i](X[i, j])",
        "max over i, of which there is a parallel loop in line 8"},
+      {"most[i] = max[j](X[i, j])", "most[i] = argmax[i](X[i, j])",
+       "argmax over i, of which there is a parallel loop in line 8"},
+      {"most[i] = max[j](X[i, j])", "most[i] = argmin[](X[i, j])", "argmin over no index"},
+      {"most[i] = max[j](X[i, j])", "most[i] = argmax[j](7)", "max over j, which nothing in it names"},
+      {"most[i] = max[j](X[i, j])", "most[i] = X[i, 0] * j",
+       "line 9: index j is a number here, which the target does not name; sum, min or max over it, or name it"},
+      {"  let most[i] = max[j](X[i, j])", "  let most[i] = max[j](X[i, j])\n  loop q in 16777217\n    most[i] = q",
+       "index q is a value here, of 16777217 numbers; f32 has all whole numbers up to 2^24 only"},
+      {"index j in N", "index q in 4097\nindex r in 4096\nindex j in N\nlet s = argmax[q, r](q * r)",
+       "argmax over 16781312 numbers, up to index r; f32 has all whole numbers up to 2^24 only"},
+      {"index j in N", "index q in 0\nindex j in N\nlet s = argmin[q](q)", "argmin over q, which has no numbers"},
       {"most[i] = max[j](X[i, j])", "most[i] = X[i, j]",
        "X has values along j, which the target does not name; sum, min or max over it"},
       {"most[i] = max[j](X[i, j])", "most[i] = max[j](7)", "max over j, which nothing in it names"},
@@ -256,6 +276,9 @@ TEST(KernelMistakes, TextsWithoutEnd) {
   std::string deep = "cubejit kernel 1\nkernel deep\noutput Y f32 [4]\nindex i in 4\nY[i] = ";
   EXPECT_THAT(errorOf(deep + std::string(100000, '(') + "\n", {}), HasSubstr("line 5"));
   EXPECT_THAT(errorOf(deep + std::string(100000, '-') + "1\n", {}), HasSubstr("line 5"));
+  std::string twice;  // what argmax is of stands in the expression twice
+  for (int d = 0; d < 60; ++d) twice += "argmax[i](";
+  EXPECT_THAT(errorOf(deep + twice + "i" + std::string(60, ')') + "\n", {}), HasSubstr("more than 256 operations in a line"));
   std::string loops = "cubejit kernel 1\nkernel deep\n";
   for (int d = 0; d < 100; ++d)
     loops += std::string(static_cast<std::size_t>(d), ' ') + "loop n" + std::to_string(d) + " in 2\n";

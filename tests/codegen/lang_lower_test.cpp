@@ -14,38 +14,13 @@
 
 #include "codegen/lang/parse.h"
 #include "codegen/tile/interpret_program.h"
-#include "tests/support/kernel_operands.h"
+#include "tests/support/kernel_computes.h"
 #include "tests/support/random_kernel.h"
 
 namespace cubejit {
 namespace {
 
 using ::testing::HasSubstr;
-
-const std::vector<IsaLevel> kLevels{IsaLevel::kNeon, IsaLevel::kAvx2, IsaLevel::kAvx512, IsaLevel::kAvx512Bf16};
-
-// Relative to the greatest result. Functions are right to a few units; a sum of numbers of both signs is far less than its terms.
-constexpr double kFar = 1e-5;
-
-void computesWhatItSays(const std::string& text, const lang::Settings& settings, unsigned seed, double far = kFar,
-                        bool everywhere = false, const std::vector<IsaLevel>& levels = kLevels) {
-  const auto kernel = lang::parse(text, settings);
-  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
-  for (const IsaLevel level : levels) {
-    SCOPED_TRACE(toString(level));
-    const auto program = lang::lower(*kernel, isaOf(level));
-    if (!program.ok()) {
-      EXPECT_THAT(program.error().message, testing::AnyOf(HasSubstr("registers"), HasSubstr("dot product of bytes")))
-          << text;
-      EXPECT_FALSE(everywhere || isaOf(level).lanes() == 16) << program.error().message;
-      continue;
-    }
-    KernelOperands operands(*kernel, *program, seed);
-    const Status ran = interpret(*program, operands.addresses());
-    ASSERT_TRUE(ran.ok()) << ran.error().message;
-    EXPECT_LE(operands.distance(), far);
-  }
-}
 
 // How many kernels of a program sum up products, as f32 or as pairs.
 struct Sums {
@@ -68,8 +43,6 @@ Sums sumsOf(const std::string& text, IsaLevel level) {
   return sums;
 }
 
-std::string withHead(const std::string& lines) { return "cubejit kernel 1\nkernel test\n" + lines; }
-
 TEST(KernelLanguage, KernelsComputeWhatTheySay) {
   std::mt19937 random(5);
   const std::vector<KernelFile> files = kernelFiles();
@@ -91,7 +64,7 @@ TEST(KernelLanguage, KernelsComputeWhatTheySay) {
 // Sums cancel here, so that errors are larger parts of what is left.
 TEST(KernelLanguage, RandomKernelsComputeWhatTheySay) {
   int dots = 0;
-  for (unsigned n = 0; n < 150 && !HasFailure(); ++n) {
+  for (unsigned n = 0; n < 300 && !HasFailure(); ++n) {
     const std::string text = RandomKernel(n).text();
     SCOPED_TRACE(text);
     computesWhatItSays(text, {}, n, 1e-3);

@@ -66,7 +66,7 @@ void refused(const Error& error) {
 // Few and small enough for a verification at once.
 bool quickToLower(const lang::Source& kernel) {
   double all = 1;
-  for (const lang::Index& i : kernel.indices) all *= static_cast<double>(i.extent);
+  for (const lang::Index& i : kernel.indices) all *= static_cast<double>(std::max<std::int64_t>(1, i.extent));
   return all < kMostIterations && kernel.tensors.size() < 20;
 }
 

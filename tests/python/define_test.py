@@ -60,6 +60,34 @@ def attention(k, type=("f32", "bf16", "f16"), H=2, T=96, D=64, rows=(4, 1, 2), k
 
 
 @cubejit.define
+def causal_attention(k, type=("f32", "bf16", "f16"), H=2, T=96, D=64, rows=(4, 1, 2), keys=(16, 8, 32), columns=(16, 8, 32, 64)):
+    Q, K, V = (k.input(name, type, H, T, D) for name in "QKV")
+    Y = k.output("Y", type, H, T, D)
+    d, u = k.index("d", D), k.index("u", T)
+    with k.parallel("h", H) as h:
+        turned_keys = k.let("turned_keys", K[h, u, d], over=(d, u))
+        with k.loop("i", T, by=rows) as i:
+            q = k.let("q", Q[h, i, d] * k.rsqrt(D), over=(i, d))
+            scores = k.let("scores", over=(i, u))
+            with k.loop("v", T, by=keys) as v:
+                scores[i, v] = k.sum(q[i, d] * turned_keys[d, v], over=d)
+            scores[i, u] = k.select(k.at_most(u, i), scores[i, u], -float("inf"))
+            most = k.let("most", k.max(scores[i, u], over=u), over=i)
+            e = k.let("e", k.exp(scores[i, u] - most[i]), over=(i, u))
+            scale = k.let("scale", 1 / k.sum(e[i, u], over=u), over=i)
+            with k.loop("c", D, by=columns) as c:
+                Y[h, i, c] = k.sum(e[i, u] * V[h, u, c], over=u) * scale[i]
+
+
+@cubejit.define
+def argmax(k, type=("f32", "bf16", "f16"), M=64, N=1000, rows=(4, 1, 2, 8)):
+    X, Y = k.input("X", type, M, N), k.output("Y", "i32", M)
+    j = k.index("j", N)
+    with k.parallel("i", M, by=rows) as i:
+        Y[i] = k.argmax(X[i, j], over=j)
+
+
+@cubejit.define
 def pooling(k, type=("f32", "bf16", "f16"), N=2, H=17, W=19, C=32, channels=(16, 8, 32)):
     """Pooling of channels last, windows of 3 x 3 with stride 2:
     the greatest, passing over NaN, and the mean."""
@@ -126,6 +154,7 @@ def lines(of):
 class SameAsTheTexts(unittest.TestCase):
     def test_programs(self):
         for defined, sizes in ((gemm, {"M": 33, "N": 90, "K": 50, "mr": 5}), (softmax, {"M": 13}), (attention, {"T": 20, "columns": 8}),
+                               (causal_attention, {"T": 20, "keys": 8}), (argmax, {"N": 77}),
                                (pooling, {"H": 9, "channels": 8}), (depthwise, {"W": 9}), (transpose, {"tile": 16}), (batch_norm, {"P": 8}),
                                (total, {"N": 100})):
             for parameters in ({}, sizes):
@@ -134,7 +163,7 @@ class SameAsTheTexts(unittest.TestCase):
 
     def test_text(self):
         comments = re.compile("^;.*\n", re.M)
-        for defined in (gemm, softmax, attention, pooling, depthwise, transpose, batch_norm, total):
+        for defined in (gemm, softmax, attention, causal_attention, argmax, pooling, depthwise, transpose, batch_norm, total):
             wanted = (KERNELS / f"{defined.name}.tile").read_text(encoding="utf-8")
             self.assertEqual(comments.sub("", defined.text), comments.sub("", wanted).replace("1e-5", "1e-05"))
         self.assertEqual(gemm.text.splitlines()[1], "; C = relu(A B + bias).")
@@ -184,14 +213,16 @@ class Text(unittest.TestCase):
         def of(k, X, Y, i):
             x, M = X[i], k.input("W", "f32", 1)[0]
             for value in (x - (M - x), x - M - x, x / (x * M), (x + 1) * -x, -(x + 1), -(-x), 2 - x, 2 / x, np.float32(0.5) * x, x - -1,
-                          k.max(x, 0), k.max(x, over=i), k.min(x, x), k.sum(x * x, over=[i])):
+                          k.max(x, 0), k.max(x, over=i), k.min(x, x), k.sum(x * x, over=[i]), k.argmin(x, over=[i]), k.argmax(x - i, over=i),
+                          i, x * i, x + 2 * i, (i + 1) * x, k.select(k.less(i, M), x, i - 3)):
                 Y[i] = value
             s = k.let("s", 1)
             s[()] = s[()] + X[2 * (i - 1) / -3]
         self.assertEqual([line.split(" = ")[1] for line in lines(of)[1:-2]],
                          ["X[i] - (W[0] - X[i])", "X[i] - W[0] - X[i]", "X[i] / (X[i] * W[0])", "(X[i] + 1) * -X[i]", "-(X[i] + 1)", "--X[i]",
                           "2 - X[i]", "2 / X[i]", "0.5 * X[i]", "X[i] - -1",
-                          "max(X[i], 0)", "max[i](X[i])", "min(X[i], X[i])", "sum[i](X[i] * X[i])"])
+                          "max(X[i], 0)", "max[i](X[i])", "min(X[i], X[i])", "sum[i](X[i] * X[i])", "argmin[i](X[i])", "argmax[i](X[i] - i)",
+                          "i", "X[i] * i", "X[i] + 2 * i", "(i + 1) * X[i]", "select(less(i, W[0]), X[i], i - 3)"])
         self.assertEqual(lines(of)[-2:], ["let s = 1", "s = s + X[2 * (i - 1) / -3]"])
 
     def test_numbers_read_back(self):
@@ -255,15 +286,16 @@ class Mistakes(unittest.TestCase):
                 (lambda k, X, Y, i: set_(k, Y, (i, i), 0), "Y has 1 dimensions, here are 2 subscripts"),
                 (lambda k, X, Y, i: set_(k, Y, i, "x"), "what Y gets is 'x', which is no expression"),
                 (lambda k, X, Y, i: set_(k, Y, i, X), r"what Y gets is the whole of X, which is no expression; X\[...\] are its elements"),
-                (lambda k, X, Y, i: set_(k, Y, i, 2 * i), r"what Y gets is 2 \* i, which is an index's multiple, for subscripts; it may be a whole"),
-                (lambda k, X, Y, i: X[i] + i, r"X\[i\] \+ i mixes an index's multiple, for subscripts, and a value"),
                 (lambda k, X, Y, i: X[i] + True, r"an operand of \+ is True"),
+                (lambda k, X, Y, i: X[X[0] + i], r"a subscript of X is X\[0\] \+ i, which is a value; it may be a whole number or a multiple of an"),
+                (lambda k, X, Y, i: k.argmax(X[i], over=2 * i), r"argmax goes over 2 \* i, which is no index"),
+                (lambda k, X, Y, i: k.let("argmin", 1), "memory is named argmin, which is a word of the language"),
                 (lambda k, X, Y, i: X[X[i]], r"a subscript of X is X\[i\], which is a value"),
                 (lambda k, X, Y, i: X[:], r"a subscript of X is slice\(None, None, None\)"),
                 (lambda k, X, Y, i: X[i] + 1e39, "1e\\+39 is beyond float32"),
                 (lambda k, X, Y, i: X[i // 2], "// is no operation"),
                 (lambda k, X, Y, i: k.input("Z", "f64", 1), "the type of Z is 'f64'; it may be f32, f16, bf16"),
-                (lambda k, X, Y, i: k.input("Z", "f32", i), "an extent of Z is i, which is an index's multiple"),
+                (lambda k, X, Y, i: k.input("Z", "f32", i), "an extent of Z is i, which is a multiple of an index"),
                 (lambda k, X, Y, i: k.input("Z", "f32", 1.5), "an extent of Z is 1.5, which is a value"),
                 (lambda k, X, Y, i: k.input("Z", "f32", 1, 2, strides=(1,)), "Z has 2 extents and 1 strides"),
                 (lambda k, X, Y, i: k.input("Z 1", "f32", 1), "a tensor is named 'Z 1'; a name is a letter or _"),

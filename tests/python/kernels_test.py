@@ -44,6 +44,11 @@ def attention(p, Q, K, V):
     return softmax(Q @ K.transpose(0, 2, 1) / math.sqrt(Q.shape[2])) @ V
 
 
+def causal_attention(p, Q, K, V):
+    seen = np.tril(np.ones((p["T"], p["T"]), bool))
+    return softmax(np.where(seen, Q @ K.transpose(0, 2, 1) / math.sqrt(Q.shape[2]), -np.inf)) @ V
+
+
 def normalize(x, axes):
     """(x - mean) / sqrt(variance + epsilon) along these axes, the mean and 1 / sqrt(variance + epsilon)."""
     mean = x.mean(axis=axes, keepdims=True)
@@ -192,7 +197,9 @@ POOLS = [{"N": 2, "H": 5, "W": 7, "C": 3}, {"N": 1, "H": 3, "W": 3, "C": 1}, {"N
 HEADS = [{"H": 2, "T": 7, "D": 5}, {"H": 1, "T": 1, "D": 1}, {"H": 3, "T": 1, "D": 16}, {"H": 1, "T": 131, "D": 1}, {"H": 2, "T": 64, "D": 32},
          {"H": 3, "T": 293, "D": 37}]
 CASES = {
+    "argmax": (lambda p, X: X.argmax(axis=1), ROWS + [{"M": 3, "N": 5003}]),
     "attention": (attention, HEADS),
+    "causal_attention": (causal_attention, HEADS),
     "flash_attention": (attention, HEADS),
     "average_pooling_backward": (average_pooling_backward, POOLS + [{**s, "window": 2, "stride": w} for s in POOLS for w in (1, 2, 3)]),
     "batch_norm": (batch_norm, BATCHES),
@@ -241,6 +248,11 @@ def torch_attention(p, Q, K, V):
     return torch.softmax(Q @ K.transpose(1, 2) / math.sqrt(p["D"]), dim=2) @ V
 
 
+def torch_causal_attention(p, Q, K, V):
+    hidden = torch.ones(p["T"], p["T"]).triu(1).bool()
+    return torch.softmax((Q @ K.transpose(1, 2) / math.sqrt(p["D"])).masked_fill(hidden, -math.inf), dim=2) @ V
+
+
 def torch_batch_norm(x, gamma, beta):
     return functional.batch_norm(x, None, None, gamma, beta, training=True, eps=EPSILON)
 
@@ -272,7 +284,9 @@ def torch_depthwise(p, X, w):
 
 
 TORCH = {
+    "argmax": lambda p, X: torch.argmax(X, dim=1),
     "attention": torch_attention,
+    "causal_attention": torch_causal_attention,
     "average_pooling_backward": torch_average_pooling_backward,
     "batch_norm": lambda p, X, gamma, beta: torch_batch_norm(X, gamma, beta),
     "batch_norm_training": lambda p, X, gamma, beta: (torch_batch_norm(X, gamma, beta),),
@@ -398,6 +412,36 @@ class Kernels(unittest.TestCase):
                 for others in (kernel.interpret(**inputs), kernel(**inputs, threads=1), kernel(**inputs, threads=3)):
                     for result, other in zip(results, tuple_of(others)):
                         np.testing.assert_array_equal(result, other)
+
+    def test_first_of_equal_ones(self):
+        kernel, inputs = self.made("argmax", M=37, N=331)
+        X = np.round(inputs["X"])
+        np.testing.assert_array_equal(kernel(X), X.argmax(axis=1))
+        X[X == X.max(axis=1, keepdims=True)] = np.nan
+        np.testing.assert_array_equal(kernel(X), np.nanargmax(X, axis=1))
+        X[5], X[7], X[8] = np.nan, -np.inf, np.inf
+        np.testing.assert_array_equal(kernel(X)[[5, 7, 8]], [331, 0, 0])
+
+    def test_extents_of_zero(self):
+        empty = {"softmax": ({"M": 0}, {"N": 0}), "gemm": ({"M": 0}, {"N": 0}, {"K": 0}), "layer_norm": ({"M": 0},), "argmax": ({"M": 0},),
+                 "attention": ({"H": 0}, {"T": 0}), "flash_attention": ({"T": 0},), "total": ({"parts": 0}, {"N": 0}), "transpose": ({"N": 0},)}
+        for name, settings in empty.items():
+            for parameters in settings:
+                with self.subTest(kernel=name, **parameters):
+                    kernel, inputs = self.made(name, **parameters)
+                    shapes = [shape for _, output, _, shape, _ in kernel.tensors if output]
+                    for results in (kernel(**inputs), kernel(**inputs, threads=3), kernel.interpret(**inputs),
+                                    cubejit.jit(KERNELS / f"{name}.tile")(**inputs)):
+                        self.assertEqual([result.shape for result in tuple_of(results)], shapes)
+        nothing = np.zeros((3, 0), np.float32)
+        np.testing.assert_array_equal(cubejit.jit(KERNELS / "gemm.tile")(nothing, np.zeros((0, 5), np.float32), np.float32([-1, 0, 1, 2, 3])),
+                                      [[0, 0, 1, 2, 3]] * 3)
+        self.assertEqual(cubejit.jit(KERNELS / "total.tile")(nothing), 0)
+        with self.assertRaisesRegex(cubejit.InvalidProblem, "^line 13, column 25: argmax over j, which has no numbers$"):
+            cubejit.jit(KERNELS / "argmax.tile")(nothing)
+        with self.assertRaisesRegex(cubejit.InvalidProblem, "expected a tile's size, 1 to 2\\^31, got 0; .*, tile is 0"):
+            text = (KERNELS / "transpose.tile").read_text(encoding="utf-8").replace("parameter tile in ", "parameter tile in 0 ")
+            cubejit.Kernel(text, tile=0)
 
     @unittest.skipIf(torch is None, "PyTorch is not installed")
     def test_integers_of_pytorch(self):

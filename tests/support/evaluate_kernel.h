@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <map>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,8 +21,10 @@ class EvaluatedKernel {
  public:
   explicit EvaluatedKernel(const lang::Source& k)
       : k_(k), memory_(k.tensors.size()), seen_(k.indices.size()), now_(k.indices.size()) {
-    for (std::size_t t = 0; t < k.tensors.size(); ++t)
+    for (std::size_t t = 0; t < k.tensors.size(); ++t) {
       memory_[t].resize(static_cast<std::size_t>(count(k.tensors[t])), std::nan(""));
+      if (k.tensors[t].use == Buffer::Use::kConstant) std::iota(memory_[t].begin(), memory_[t].end(), 0);
+    }
     for (std::size_t i = 0; i < k.indices.size(); ++i) seen_[i] = {0, k.indices[i].extent};
   }
 

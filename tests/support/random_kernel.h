@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides what a random kernel of the kernel language is: text, with loops of odd tiles, values of tiles and of the run, sums of products,
-// reductions, of loops' tiles too, and expressions of elements that are there. Results stay small, so that they can be compared.
+// reductions, of loops' tiles too, and expressions of elements and indices that are there; now and then an index has no numbers. Results stay
+// small, so that they can be compared.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +20,7 @@ class RandomKernel {
   std::string text() {
     out_ = "cubejit kernel 1\nkernel random\n";
     for (int i = 0; i < 3; ++i) {
-      indices_.push_back({std::string(1, static_cast<char>('i' + i)), i == 2 ? 1 + below(36) : 1 + below(6), true});
+      indices_.push_back({std::string(1, static_cast<char>('i' + i)), extentBelow(i == 2 ? 36 : 6), true});
       out_ += "index " + indices_.back().name + " in " + std::to_string(indices_.back().extent) + "\n";
     }
     for (int t = 0; t < 3; ++t) declare("input", "x" + std::to_string(t), some());
@@ -28,7 +29,7 @@ class RandomKernel {
     std::vector<std::size_t> along;
     for (int l = 0; l < loops; ++l) {
       along.push_back(indices_.size());
-      indices_.push_back({"t" + std::to_string(l), 1 + below(12), false});
+      indices_.push_back({"t" + std::to_string(l), extentBelow(12), false});
     }
     for (const std::size_t l : along) {
       declare("input", "z" + indices_[l].name, [&] {
@@ -93,6 +94,10 @@ class RandomKernel {
     std::vector<std::size_t> dimensions;
   };
   int below(int n) { return static_cast<int>(rng_() % static_cast<unsigned>(n)); }
+  int extentBelow(int most) { return below(32) == 0 ? 0 : 1 + below(most); }
+  bool empty(const std::vector<std::size_t>& indices) const {
+    return std::any_of(indices.begin(), indices.end(), [&](std::size_t d) { return indices_[d].extent == 0; });
+  }
 
   // One to three of the whole indices, in any order.
   std::vector<std::size_t> some() {
@@ -144,8 +149,12 @@ class RandomKernel {
     tensors_.push_back({name, dimensions});
   }
 
-  // A tensor whose indices are all among these; none: a number.
+  // A tensor whose indices are all among these, or one of them; none: a number.
   std::string element(const std::vector<std::size_t>& indices) {
+    if (below(8) == 0) {
+      const Index& i = indices_[indices[static_cast<std::size_t>(below(static_cast<int>(indices.size())))]];
+      if (i.here) return "(" + i.name + " * 0.125 - 1)";
+    }
     std::vector<const Tensor*> fit;
     for (const Tensor& t : tensors_) {
       if (std::all_of(t.dimensions.begin(), t.dimensions.end(), [&](std::size_t d) {
@@ -166,6 +175,9 @@ class RandomKernel {
     }
     if (over.empty()) over.push_back(static_cast<std::size_t>(below(3)));
     indices.insert(indices.end(), over.begin(), over.end());
+    if (below(5) == 0) {
+      if (const std::string first = firstExtremum(indices, over); !first.empty()) return first;
+    }
     // Each index is named by an element that has it: one input at least has all of them, or their product does.
     std::string inner;
     std::vector<std::size_t> missing = over;
@@ -187,9 +199,26 @@ class RandomKernel {
     if (below(3) == 0) inner += " * " + element(indices);
     if (depth > 0 && below(4) == 0) inner = "tanh(" + inner + ") + " + inner;
     static constexpr const char* kHow[] = {"sum", "sum", "min", "max"};
-    std::string text;
-    for (const std::size_t d : over) text += (text.empty() ? "[" : ", ") + indices_[d].name;
-    return std::string(kHow[below(4)]) + text + "](" + inner + ")";
+    const std::string how = kHow[below(4)], text = how + subscripts(over) + "(" + inner + ")";
+    // Of nothing they are infinite, and so would be what is made of them.
+    return !empty(over) || how == "sum" ? text : how + "(" + text + (how == "min" ? ", 2)" : ", -2)");
+  }
+  // Of an input, which is the same to the last bit for whoever computes it; nothing if none has all indices.
+  std::string firstExtremum(const std::vector<std::size_t>& indices, const std::vector<std::size_t>& over) {
+    for (const Tensor& t : tensors_) {
+      const auto fits = [&](std::size_t d) {
+        return indices_[d].here && std::find(indices.begin(), indices.end(), d) != indices.end();
+      };
+      const auto named = [&](std::size_t d) {
+        return std::find(t.dimensions.begin(), t.dimensions.end(), d) != t.dimensions.end();
+      };
+      if (t.name[0] == 'v' || empty(over) || !std::all_of(t.dimensions.begin(), t.dimensions.end(), fits) ||
+          !std::all_of(over.begin(), over.end(), named))
+        continue;
+      const char* const how = below(2) == 0 ? "argmin" : "argmax";
+      return how + subscripts(over) + "(" + t.name + subscripts(t.dimensions) + ") * 0.015625";
+    }
+    return "";
   }
   std::string expression(const std::vector<std::size_t>& indices, int depth) {
     if (depth == 0) return element(indices);

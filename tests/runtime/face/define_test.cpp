@@ -66,6 +66,9 @@ TEST(KernelBuilder, PrintsExpressionsAsTheyWereMeant) {
   prints(-(x + 1), "-(X[i] + 1)");
   prints(max({i, j}, x), "max[i, j](X[i])");
   prints(max(i, x), "max[i](X[i])");
+  prints(argmax({i, j}, x), "argmax[i, j](X[i])");
+  prints(argmin(i, x), "argmin[i](X[i])");
+  prints(x * i + select(less(i, 2 * j), x, j), "X[i] * i + select(less(i, 2 * j), X[i], j)");
   prints(max(x, M), "max(X[i], M)");
   prints(min(x, 0), "min(X[i], 0)");
   prints(0.1, "0.1");
@@ -116,6 +119,26 @@ TEST(KernelBuilder, HasEveryOperation) {
   std::string named = lang::operationWords();
   for (const char* const infix : {"add, sub, mul, div, ", ", neg"}) named.erase(named.find(infix), std::strlen(infix));
   EXPECT_EQ(words, ", " + named);
+}
+
+TEST(KernelBuilder, PrintsFirstExtremaThatAreFound) {
+  if (runnableIsas().empty()) GTEST_SKIP() << "nothing runs here";
+  KernelBuilder k("first");
+  const auto N = k.parameter("N", 4), M = k.parameter("M", 2);
+  const auto X = k.input("X", DType::kF32, {M, N}), Y = k.output("Y", DType::kI32, {M});
+  const auto j = k.index("j", N);
+  k.parallel("i", M, [&](const KernelIndex& i) { Y(i) = argmin(j, X(i, j)) + 10 * argmax(j, X(i, j) + j) + 100 * i; });
+  const auto first = TiledKernel::create(k.text());
+  ASSERT_TRUE(first.ok()) << first.error().message;
+  std::vector<float> x{7, 5, 4, 4, 1, 1, 1, 1};
+  std::vector<std::int32_t> y(2);
+  ASSERT_TRUE((*first)->run({x.data(), y.data()}).ok());
+  EXPECT_EQ(y, (std::vector<std::int32_t>{2, 130}));
+  // Without rows there is nothing to do, and no memory to do it in.
+  const auto none = TiledKernel::create(k.text(), {{"M", 0}});
+  ASSERT_TRUE(none.ok()) << none.error().message;
+  EXPECT_TRUE((*none)->run({nullptr, nullptr}).ok());
+  EXPECT_TRUE((*none)->interpret({nullptr, nullptr}).ok());
 }
 
 TEST(KernelBuilder, PrintsWhatRuns) {
