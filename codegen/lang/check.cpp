@@ -15,7 +15,8 @@ namespace {
 class Checker {
  public:
   explicit Checker(const Source& k) : k_(k), written_(k.tensors.size()) {
-    for (std::size_t t = 0; t < k.tensors.size(); ++t) written_[t] = k.tensors[t].use == Buffer::Use::kInput || k.tensors[t].use == Buffer::Use::kConstant;
+    for (std::size_t t = 0; t < k.tensors.size(); ++t)
+      written_[t] = k.tensors[t].use == Buffer::Use::kInput || k.tensors[t].use == Buffer::Use::kConstant;
   }
 
   Status run() {
@@ -185,9 +186,10 @@ class Checker {
         continue;
       }
       if (least < 0 || most >= dimension.extent)
-        fail(line_, std::string(does) + " " + t.name + " outside: dimension " + std::to_string(d) +
-                        (dimension.extent == 0 ? " has no elements" : " has 0 to " + std::to_string(dimension.extent - 1)) +
-                        ", its subscript goes from " + std::to_string(least) + " to " + std::to_string(most));
+        fail(line_,
+             std::string(does) + " " + t.name + " outside: dimension " + std::to_string(d) +
+                 (dimension.extent == 0 ? " has no elements" : " has 0 to " + std::to_string(dimension.extent - 1)) +
+                 ", its subscript goes from " + std::to_string(least) + " to " + std::to_string(most));
     }
   }
 
@@ -262,7 +264,8 @@ class Checker {
 }  // namespace
 
 Status check(const Source& kernel) {
-  if (kernel.body.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kTile, "line 1: a kernel without a statement"};
+  if (kernel.body.empty())
+    return Error{ErrorCode::kInvalidProblem, Stage::kTile, "line 1: a kernel without a statement"};
   const Source happens = withoutEmpty(kernel);
   return Checker(happens).run();
 }

@@ -297,7 +297,8 @@ Expr Reading::firstAt(const ReductionWord& how, const std::vector<int>& over, co
   for (const int i : over) {
     const Index& index = k_.indices[static_cast<std::size_t>(i)];
     all *= index.extent;
-    if (all == 0) in_.fail(std::string(how.word) + " over " + index.name + ", which has no numbers");
+    if (all == 0)
+      in_.fail(std::string(how.word) + " over " + index.name + ", which has no numbers" + valuesOfParameters());
     if (all > kMostExact)
       in_.fail(std::string(how.word) + " over " + std::to_string(all) + " numbers, up to index " + index.name +
                "; f32 has all whole numbers up to 2^24 only");

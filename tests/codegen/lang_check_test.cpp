@@ -278,7 +278,8 @@ TEST(KernelMistakes, TextsWithoutEnd) {
   EXPECT_THAT(errorOf(deep + std::string(100000, '-') + "1\n", {}), HasSubstr("line 5"));
   std::string twice;  // what argmax is of stands in the expression twice
   for (int d = 0; d < 60; ++d) twice += "argmax[i](";
-  EXPECT_THAT(errorOf(deep + twice + "i" + std::string(60, ')') + "\n", {}), HasSubstr("more than 256 operations in a line"));
+  EXPECT_THAT(errorOf(deep + twice + "i" + std::string(60, ')') + "\n", {}),
+              HasSubstr("more than 256 operations in a line"));
   std::string loops = "cubejit kernel 1\nkernel deep\n";
   for (int d = 0; d < 100; ++d)
     loops += std::string(static_cast<std::size_t>(d), ' ') + "loop n" + std::to_string(d) + " in 2\n";

@@ -52,7 +52,8 @@ TEST(KernelNumbers, EveryForm) {
       "= sum[k](A[i, k] * B[k, j])\n",
       "input X f32 [5, 0]\noutput Y f32 [5]\noutput Z bf16 [5]\nindex i in 5\nindex j in 0\nindex k in 4\nY[i] = "
       "max[j, k](X[i, j] * k)\nZ[i] = min[k, j](X[i, j] * k)\n",
-      "input X f32 [5, 20]\noutput Y f32 [5, 20]\noutput Z f32 [0, 20]\nindex i in 5\nindex j in 20\nY[i, j] = X[i, j]\n"
+      "input X f32 [5, 20]\noutput Y f32 [5, 20]\noutput Z f32 [0, 20]\nindex i in 5\nindex j in 20\nY[i, j] = X[i, "
+      "j]\n"
       "parallel z in 0 by 4\n  loop k in 20 by 8\n    Z[z, k] = 7\nloop k in 0 by 8\n  Y[i, j] = Y[i, j] * 2\n",
       "input X f32 [2]\noutput Y f32 [0]\nindex i in 0\nindex j in 3\nY[i] = sum[j](X[i + j])\n"};
   unsigned n = 0;
@@ -95,24 +96,28 @@ TEST(KernelNumbers, EqualReductionsAreMadeOnce) {
   const auto program = lang::lower(*kernel, isaOf(IsaLevel::kAvx512));
   ASSERT_TRUE(program.ok()) << program.error().message;
   int sums = 0;
-  for (const Node& node : program->phases.front().body) sums += node.isCall() && node.call.name.find(".lanes") != std::string::npos ? 1 : 0;
+  for (const Node& node : program->phases.front().body)
+    sums += node.isCall() && node.call.name.find(".lanes") != std::string::npos ? 1 : 0;
   EXPECT_EQ(sums, 1);
 }
 
 // Extrema of nothing are infinite, and where nothing is left no instruction is.
 TEST(KernelNumbers, ExtentsOfZero) {
-  const auto kernel = lang::parse(withHead("parameter N = 0\ninput X f32 [N]\noutput S f32 [3]\noutput Y f32 [N]\nindex j in "
-                                           "N\nS[0] = sum[j](X[j])\nS[1] = min[j](X[j])\nS[2] = max[j](X[j])\n"
-                                           "parallel i in N by 4\n  Y[i] = X[i] / S[0]\n"),
-                                  {});
+  const auto kernel =
+      lang::parse(withHead("parameter N = 0\ninput X f32 [N]\noutput S f32 [3]\noutput Y f32 [N]\nindex j in "
+                           "N\nS[0] = sum[j](X[j])\nS[1] = min[j](X[j])\nS[2] = max[j](X[j])\n"
+                           "parallel i in N by 4\n  Y[i] = X[i] / S[0]\n"),
+                  {});
   ASSERT_TRUE(kernel.ok()) << kernel.error().message;
   const auto program = lang::lower(*kernel, isaOf(IsaLevel::kAvx2));
   ASSERT_TRUE(program.ok()) << program.error().message;
   std::vector<float> s(3, 7);
-  ASSERT_EQ(std::count_if(program->buffers.begin(), program->buffers.end(), [](const Buffer& b) { return b.isCallers(); }),
-            1);
+  ASSERT_EQ(
+      std::count_if(program->buffers.begin(), program->buffers.end(), [](const Buffer& b) { return b.isCallers(); }),
+      1);
   ASSERT_TRUE(interpret(*program, {s.data()}).ok());
-  EXPECT_EQ(s, (std::vector<float>{0, std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity()}));
+  EXPECT_EQ(s,
+            (std::vector<float>{0, std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity()}));
   for (const KernelFile& file : kernelFiles()) {
     const auto first = lang::parse(file.text, {});
     ASSERT_TRUE(first.ok());

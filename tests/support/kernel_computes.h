@@ -22,15 +22,17 @@ inline const std::vector<IsaLevel> kLevels{IsaLevel::kNeon, IsaLevel::kAvx2, Isa
 // Relative to the greatest result. Functions are right to a few units; a sum of numbers of both signs is far less than its terms.
 inline constexpr double kFar = 1e-5;
 
-inline void computesWhatItSays(const std::string& text, const lang::Settings& settings, unsigned seed, double far = kFar,
-                        bool everywhere = false, const std::vector<IsaLevel>& levels = kLevels) {
+inline void computesWhatItSays(const std::string& text, const lang::Settings& settings, unsigned seed,
+                               double far = kFar, bool everywhere = false,
+                               const std::vector<IsaLevel>& levels = kLevels) {
   const auto kernel = lang::parse(text, settings);
   ASSERT_TRUE(kernel.ok()) << kernel.error().message;
   for (const IsaLevel level : levels) {
     SCOPED_TRACE(toString(level));
     const auto program = lang::lower(*kernel, isaOf(level));
     if (!program.ok()) {
-      EXPECT_THAT(program.error().message, testing::AnyOf(testing::HasSubstr("registers"), testing::HasSubstr("dot product of bytes")))
+      EXPECT_THAT(program.error().message,
+                  testing::AnyOf(testing::HasSubstr("registers"), testing::HasSubstr("dot product of bytes")))
           << text;
       EXPECT_FALSE(everywhere || isaOf(level).lanes() == 16) << program.error().message;
       continue;
