@@ -437,6 +437,8 @@ class Kernels(unittest.TestCase):
         np.testing.assert_array_equal(cubejit.jit(KERNELS / "gemm.tile")(nothing, np.zeros((0, 5), np.float32), np.float32([-1, 0, 1, 2, 3])),
                                       [[0, 0, 1, 2, 3]] * 3)
         self.assertEqual(cubejit.jit(KERNELS / "total.tile")(nothing), 0)
+        if torch:  # whose tensors without elements have no address
+            self.assertEqual(cubejit.jit(KERNELS / "softmax.tile")(torch.zeros(0, 5)).shape, (0, 5))
         with self.assertRaisesRegex(cubejit.InvalidProblem, "^line 13, column 27: argmax over j, which has no numbers; type is f32, M is 3, N is 0, rows is 4$"):
             cubejit.jit(KERNELS / "argmax.tile")(nothing)
         with self.assertRaisesRegex(cubejit.InvalidProblem, "expected a tile's size, 1 to 2\\^31, got 0; .*, tile is 0"):
