@@ -80,7 +80,7 @@ def causal_attention(k, type=("f32", "bf16", "f16"), H=2, T=96, D=64, rows=(4, 1
 
 
 @cubejit.define
-def argmax(k, type=("f32", "bf16", "f16"), M=64, N=1000, rows=(4, 1, 2, 8)):
+def argmax(k, type=("f32", "bf16", "f16"), M=64, N=200, rows=(4, 1, 2, 8)):
     X, Y = k.input("X", type, M, N), k.output("Y", "i32", M)
     j = k.index("j", N)
     with k.parallel("i", M, by=rows) as i:
