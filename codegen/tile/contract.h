@@ -2,14 +2,15 @@
 //
 // Decides what the one arithmetic tile instruction means: `contract` keeps a tile of accumulators in vector registers
 // while it walks a run-time list of segments (kernel taps, or runs of pixels). Dense, strided, dilated, grouped and
-// depthwise gradients are all contracts with different offsets.
+// depthwise gradients are all contracts with different offsets; so are sums, minima and maxima of vectors that nothing is
+// multiplied by.
 // Leaves to tile/program.h where a contract is called from and to units/contract how it becomes vector instructions.
 //
 // Meaning (every acc is one vector of `lanes` f32; all offsets are bytes):
 //
 //   for rep in 0 .. args.repeat:
-//     acc[0][i] = args.accumulate and not addsToC ? load(C + cOffset[i]) : 0    for every accumulator i
-//     acc[t][i] = 0                                                             for every other set t in 1 .. sets
+//     acc[0][i] = args.accumulate and not addsToC ? load(C + cOffset[i]) : identityOf(combine)   for every accumulator i
+//     acc[t][i] = identityOf(combine)                                           for every other set t in 1 .. sets
 //     for section s, for each of the list's counts[s] segments {aOffset, bOffset, outer}:
 //       a = A + aOffset;  b = B + bOffset
 //       repeat `outer` times:
@@ -18,15 +19,17 @@
 //           if copiesB: store(d, bv[j]), of the lanes that exist; d += lanes * 4            for every j, with d = D at first
 //           for each av in step.a, in order:
 //             value = av.kind: broadcast the f32 at a+offset | load the vector at a+offset |
-//                     permute(tables[av.table], vector at a+offset) | permute2(table, vectors at a+offset, a+offset2)
+//                     permute(tables[av.table], vector at a+offset) | permute2(table, vectors at a+offset, a+offset2) |
+//                     1, and nothing is read
 //             for each use {acc, b} of av, in order:  acc[t][use.acc] = fma(value, bv[use.b], acc[t][use.acc])
-//                   (dot products of pairs: lanes and values are pairs of bf16, acc = dotPairs(acc, value, bv); a step
+//                   (minima and maxima, whose values are all 1: combined(combine, bv[use.b], acc[t][use.acc]);
+//                    dot products of pairs: lanes and values are pairs of bf16, acc = dotPairs(acc, value, bv); a step
 //                    that takes only first members sees the second ones as zero on both sides, and does not read them
 //                    if vectorsB = kPair; of quads: they are four bytes, acc an integer, acc = dotQuads(acc, value, bv))
 //         a += section.aOuterStep;  b += section.bOuterStep
-//     acc[0][i] += acc[t][i]                                                    for every t in 1 .. sets, in order
+//     acc[0][i] = combined(combine, acc[t][i], acc[0][i])                       for every t in 1 .. sets, in order
 //     if the products are of quads, unless keepsInts(): acc[0][i] = float(acc[0][i])
-//     if addsToC and args.accumulate: acc[0][i] += load(C + cOffset[i])         for every accumulator i
+//     if addsToC and args.accumulate: acc[0][i] = combined(combine, load(C + cOffset[i]), acc[0][i])   for every accumulator i
 //     acc[0][i] = epilogue(acc[0][i], d, e), where it reads them: d = load(D + dOffset[i]), a whole vector of f32; e = load(C + args.residual +
 //                 cOffset[i]), of type `result`, 0 in lanes that hold no sums     for every accumulator i
 //     store(C + cOffset[i], acc[0][i] rounded to `result`, or as it is if keepsInts())         for every accumulator i
@@ -36,9 +39,11 @@
 // The order of sums is fixed by this text, so every backend gives the same bits.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
+#include "codegen/tile/combine.h"
 #include "codegen/tile/element.h"
 #include "codegen/tile/expression.h"
 #include "codegen/tile/label.h"
@@ -73,7 +78,14 @@ struct VectorLoad {
   friend bool operator==(const VectorLoad& x, const VectorLoad& y) = default;
 };
 
-enum class AKind : std::uint8_t { kBroadcast, kVector, kPermute, kPermute2 };
+enum class AKind : std::uint8_t {
+  kBroadcast,
+  kVector,
+  kPermute,
+  kPermute2,
+  kOne  ///< the number 1 in every lane: B's vectors are combined as they are. Of f32 products only; it has no offsets, lanes and table
+};
+inline constexpr int kAKinds = 5;
 
 struct Use {
   std::int16_t acc = 0;  ///< accumulator index
@@ -85,11 +97,11 @@ struct AOperand {
   AKind kind = AKind::kBroadcast;
   std::int32_t offset = 0;   ///< from a
   std::int32_t offset2 = 0;  ///< kPermute2: the second source vector
-  LaneRange lanes;           ///< kVector/kPermute: lanes that exist in memory at `offset` (others read as zero)
-  LaneRange lanes2;          ///< kPermute2: the same for `offset2`
+  LaneRange lanes{};         ///< kVector/kPermute: lanes that exist in memory at `offset` (others read as zero)
+  LaneRange lanes2{};        ///< kPermute2: the same for `offset2`
   std::int16_t table = -1;   ///< kPermute, kPermute2: index into Contract::tables
-  LaneRange useLanes;        ///< lanes of the accumulators that take part in this operand's FMAs (others unchanged)
-  std::vector<Use> uses;     ///< at least one
+  LaneRange useLanes{};      ///< lanes of the accumulators that take part in this operand's FMAs (others unchanged)
+  std::vector<Use> uses{};   ///< at least one
   friend bool operator==(const AOperand& x, const AOperand& y) = default;
 };
 
@@ -134,14 +146,23 @@ struct Contract {
   Element vectorsA = Element::kF32,
           vectorsB = Element::kF32;  ///< type in memory of A's vectors, B's: f32, f16, bf16; B's: kPair
   std::int64_t pairPitchB = 0;       ///< vectorsB = kPair: bytes from a word's first member to its second
+  Combine combine =
+      Combine::kSum;  ///< what accumulators hold of the products; minimum and maximum take AKind::kOne alone
   bool addsToC =
-      false;  ///< a partial sum of a long reduction: it begins at zero, and what is in C is added to it at its end, so
-              ///< that no sum has more additions in a row than a call
+      false;  ///< a part of a long reduction: it begins at the identity, and is combined with what is in C at
+              ///< its end, so that no sum has more additions in a row than a call
   bool copiesB = false;  ///< B's vectors are also stored through D, one behind another, as registers hold them
   Element result =
       Element::kF32;  ///< type of C: f32, f16, bf16, i8 or i32; only f32 may be accumulated into, and what keepsInts()
   Expression epilogue{};  ///< what is made of the sums before they are stored
   Label label{};          ///< spells what it is, for names and dumps
+  /// Whether anything is multiplied: nothing is read through A otherwise.
+  bool readsA() const {
+    const auto reads = [](const AOperand& a) { return a.kind != AKind::kOne; };
+    const auto step = [&](const Step& s) { return std::any_of(s.a.begin(), s.a.end(), reads); };
+    return std::any_of(sections.begin(), sections.end(),
+                       [&](const Section& s) { return std::any_of(s.steps.begin(), s.steps.end(), step); });
+  }
   /// Whether sums of quads become elements of i32 as they are.
   bool keepsInts() const { return products == Products::kQuads && result == Element::kI32 && !epilogue.any(); }
   friend bool operator==(const Contract& x, const Contract& y) = default;

@@ -40,6 +40,7 @@ float addendAt(const char* result, std::int64_t residual, Element element) {
 }
 
 Values operandValue(const Contract& c, const AOperand& operand, const char* a) {
+  if (operand.kind == AKind::kOne) return Values(static_cast<std::size_t>(c.lanes), 1.0F);
   if (operand.kind == AKind::kBroadcast) return Values(static_cast<std::size_t>(c.lanes), at(a + operand.offset, 0));
   Values source = load(a + operand.offset, operand.lanes, c.lanes, c.vectorsA);
   if (operand.kind == AKind::kVector) return source;
@@ -75,7 +76,9 @@ void runStep(const Contract& c, const Step& step, const char* a, const char* b, 
         const float factor = vectors[static_cast<std::size_t>(use.b)][lane];
         const std::uint32_t members = step.firstMembers ? 0xffffU : ~0U;
         switch (c.products) {
-          case Products::kF32: sum = std::fma(value[lane], factor, sum); break;
+          case Products::kF32:
+            sum = c.combine == Combine::kSum ? std::fma(value[lane], factor, sum) : combined(c.combine, factor, sum);
+            break;
           case Products::kPairs: sum = dotPairs(sum, bitsOf(value[lane]) & members, bitsOf(factor) & members); break;
           case Products::kQuads: sum = floatOf(dotQuads(bitsOf(sum), bitsOf(value[lane]), bitsOf(factor))); break;
         }
@@ -89,9 +92,9 @@ void interpret(const Contract& c, const KernelArgs& args) {
   auto* c0 = static_cast<char*>(args.c);
   const bool readsD = c.epilogue.readsD(), readsE = c.epilogue.readsE(), quads = c.products == Products::kQuads;
   for (std::int64_t rep = 0; rep < args.repeat; ++rep, a0 += args.aRepeat, b0 += args.bRepeat, c0 += args.cRepeat) {
-    const Values zero(static_cast<std::size_t>(c.lanes), 0.0F);
+    const Values identity(static_cast<std::size_t>(c.lanes), identityOf(c.combine));
     std::vector<std::vector<Values>> sets(static_cast<std::size_t>(c.sets),
-                                          std::vector<Values>(c.accumulators.size(), zero));
+                                          std::vector<Values>(c.accumulators.size(), identity));
     std::vector<Values>& acc = sets.front();
     for (std::size_t i = 0; args.accumulate != 0 && !c.addsToC && i < acc.size(); ++i)
       acc[i] = load(c0 + c.accumulators[i].cOffset, c.accumulators[i].lanes, c.lanes);
@@ -110,12 +113,13 @@ void interpret(const Contract& c, const KernelArgs& args) {
     for (std::size_t i = 0; i < acc.size(); ++i) {
       for (std::size_t t = 1; t < sets.size(); ++t) {
         for (std::size_t l = 0; l < acc[i].size(); ++l)
-          acc[i][l] = quads ? floatOf(bitsOf(acc[i][l]) + bitsOf(sets[t][i][l])) : acc[i][l] + sets[t][i][l];
+          acc[i][l] = quads ? floatOf(bitsOf(acc[i][l]) + bitsOf(sets[t][i][l]))
+                            : combined(c.combine, sets[t][i][l], acc[i][l]);
       }
       const Accumulator& to = c.accumulators[i];
       if (args.accumulate != 0 && c.addsToC) {
         const Values before = load(c0 + to.cOffset, to.lanes, c.lanes);
-        for (std::size_t l = 0; l < before.size(); ++l) acc[i][l] += before[l];
+        for (std::size_t l = 0; l < before.size(); ++l) acc[i][l] = combined(c.combine, before[l], acc[i][l]);
       }
       for (int l = 0; l < c.lanes; ++l) {
         if (!inside(to.lanes, l)) continue;

@@ -71,6 +71,9 @@ class ContractRules {
       rules_.fail(std::string("results of type ") + toString(c_.result));
     if (c_.result != Element::kF32 && c_.streamingStore)
       rules_.fail("results that are not of f32 with streaming stores");
+    rules_.require(c_.combine != Combine::kNone, "products are combined by none; by sum, min or max");
+    rules_.require(c_.combine == Combine::kSum || (!c_.readsA() && c_.products == Products::kF32),
+                   std::string(toString(c_.combine)) + " of products; only vectors of f32 times one have it");
     rules_.require(c_.products != Products::kQuads || !c_.addsToC, "sums of quads begin with what is in c, or at zero");
     rules_.require(!c_.epilogue.readsD() || !c_.copiesB, "the epilogue reads through d, where b's copies go");
     rules_.require(!c_.epilogue.readsB(), "the epilogue reads b, where the vectors of products lie");
@@ -128,6 +131,7 @@ class ContractRules {
     if (c_.products == Products::kQuads && !(a.kind == AKind::kBroadcast && a.useLanes.all()))
       fail("quads are multiplied by broadcasts, in all lanes");
     if (a.kind == AKind::kBroadcast && c_.vectorsA != Element::kF32) fail("a broadcast 16-bit element");
+    if (a.kind == AKind::kOne) one(a);
     for (const Use& use : a.uses) {
       index(use.acc, c_.accumulators.size(), "accumulator");
       index(use.b, vectors, "b vector");
@@ -139,6 +143,12 @@ class ContractRules {
     for (const std::int32_t pick : c_.tables[static_cast<std::size_t>(a.table)]) {
       index(pick, static_cast<std::size_t>(sources * c_.lanes), "lane of the table");
     }
+  }
+
+  void one(const AOperand& a) {
+    if (c_.products != Products::kF32) fail("one as a factor of dot products");
+    const AOperand plain{.kind = AKind::kOne, .useLanes = a.useLanes, .uses = a.uses};
+    if (a != plain) fail("one has an offset, lanes or a table: nothing is read for it");
   }
 
   const Contract& c_;

@@ -116,8 +116,8 @@ void readOffset(TextReader& in, const char* base, T& offset) {
 }
 
 bool readKind(TextReader& in, AKind& kind) {
-  static constexpr const char* kWords[] = {"bcast", "vector", "perm", "perm2"};
-  for (int k = 0; k < 4; ++k) {
+  static constexpr const char* kWords[kAKinds] = {"bcast", "vector", "perm", "perm2", "one"};
+  for (int k = 0; k < kAKinds; ++k) {
     if (!in.take(kWords[k])) continue;
     kind = static_cast<AKind>(k);
     return true;
@@ -155,8 +155,10 @@ bool readOperand(TextReader& in, std::vector<AOperand>& operands) {
   if (!readKind(in, a.kind)) return false;
   if (a.kind == AKind::kPermute || a.kind == AKind::kPermute2)
     a.table = static_cast<std::int16_t>(in.numbered("t", 0, kMost16, "a table, tN"));
-  readOffset(in, "a", a.offset);
-  a.lanes = readLanes(in);
+  if (a.kind != AKind::kOne) {
+    readOffset(in, "a", a.offset);
+    a.lanes = readLanes(in);
+  }
   if (a.kind == AKind::kPermute2) {
     readOffset(in, "a", a.offset2);
     a.lanes2 = readLanes(in);

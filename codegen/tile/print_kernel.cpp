@@ -85,6 +85,7 @@ std::string text(const AOperand& a) {
     case AKind::kPermute2:
       return "perm2 t" + std::to_string(a.table) + " " + place("a", a.offset, a.lanes) + " " +
              place("a", a.offset2, a.lanes2);
+    case AKind::kOne: return "one";
   }
   return {};
 }
@@ -110,18 +111,25 @@ void printStep(std::ostream& out, const Step& step, const std::string& repeat) {
   });
 }
 
-void printSection(std::ostream& out, const Section& section, Detail detail) {
-  std::size_t fmas = 0, loads = 0;
+// What a contract makes of products with one.
+const char* operationsOf(Combine how) {
+  return how == Combine::kSum ? " additions, " : how == Combine::kMin ? " minima, " : " maxima, ";
+}
+
+void printSection(std::ostream& out, const Section& section, Combine how, Detail detail) {
+  std::size_t fmas = 0, ones = 0, loads = 0;
   for (const Step& step : section.steps) {
     loads += step.b.size();
     for (const AOperand& a : step.a) {
-      loads += a.kind == AKind::kPermute2 ? 2 : 1;
-      fmas += a.uses.size();
+      loads += a.kind == AKind::kOne ? 0 : a.kind == AKind::kPermute2 ? 2 : 1;
+      (a.kind == AKind::kOne ? ones : fmas) += a.uses.size();
     }
   }
   out << "  section " << place("a", section.aOuterStep) << " " << place("b", section.bOuterStep)
-      << (detail == Detail::kFull ? "  ; " : " ... ") << section.steps.size() << " steps, " << fmas << " fmas, "
-      << loads << " loads\n";
+      << (detail == Detail::kFull ? "  ; " : " ... ") << section.steps.size() << " steps, ";
+  if (fmas > 0 || ones == 0) out << fmas << " fmas, ";
+  if (ones > 0) out << ones << operationsOf(how);
+  out << loads << " loads\n";
   if (detail == Detail::kSummary) return;
   eachRun(section.steps, 1, section.steps.size(),
           [&](const Step& step, const std::string& more) { printStep(out, step, more); });
@@ -141,7 +149,7 @@ void printParts(std::ostream& out, const Contract& c, Detail detail) {
   } else {
     out << "  acc ... " << c.accumulators.size() << "\n";
   }
-  for (const Section& section : c.sections) printSection(out, section, detail);
+  for (const Section& section : c.sections) printSection(out, section, c.combine, detail);
 }
 
 }  // namespace

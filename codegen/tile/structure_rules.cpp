@@ -299,7 +299,7 @@ class Structure {
     require(!v.accumulate || (quads ? contract.keepsInts() : contract.result == Element::kF32),
             which + "sums continue in " + toString(contract.result) + " memory; only " + (quads ? "i32" : "f32") +
                 " keeps them");
-    stream(c, c.a, "a", true, false);
+    stream(c, c.a, "a", contract.readsA(), false);
     stream(c, c.b, "b", true, false);
     stream(c, c.c, "c", true, true);
     if (!contract.epilogue.readsD()) stream(c, c.d, "d", contract.copiesB, true);

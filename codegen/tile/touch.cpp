@@ -43,6 +43,7 @@ bool visitStep(const Contract& c, const Step& step, CallOperand operand, const s
       return visit(at) && (!second || visit(shifted(at, c.pairPitchB)));
     });
   return std::all_of(step.a.begin(), step.a.end(), [&](const AOperand& a) {
+    if (a.kind == AKind::kOne) return true;
     if (a.kind == AKind::kBroadcast) return visit({a.offset, a.offset + kWord});
     const std::int64_t element = elementBytes(c.vectorsA);
     if (!visit(vectorAt(a.offset, a.lanes, c.lanes, element))) return false;

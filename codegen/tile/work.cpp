@@ -49,16 +49,17 @@ std::int64_t productsOf(const SegmentList& list, std::size_t section) {
 std::int64_t flopsOf(const Contract& c, const SegmentList* list) {
   std::int64_t flops = 0;
   for (std::size_t s = 0; s < c.sections.size(); ++s) {
-    std::int64_t lanes = 0;
+    std::int64_t iteration = 0;
     for (const Step& step : c.sections[s].steps) {
       for (const AOperand& a : step.a) {
+        const std::int64_t each = a.kind == AKind::kOne ? 1 : 2 * (step.firstMembers ? 1 : membersOf(c.products));
         for (const Use& use : a.uses) {
           const std::int64_t live = lanesIn(c.accumulators[static_cast<std::size_t>(use.acc)].live(), c.lanes);
-          lanes += std::min(live, lanesIn(a.useLanes, c.lanes)) * (step.firstMembers ? 1 : membersOf(c.products));
+          iteration += std::min(live, lanesIn(a.useLanes, c.lanes)) * each;
         }
       }
     }
-    flops += 2 * lanes * productsOf(*list, s);
+    flops += iteration * productsOf(*list, s);
   }
   for (const Accumulator& acc : c.accumulators) flops += stepsOf(c.epilogue) * lanesIn(acc.live(), c.lanes);
   return flops;

@@ -4,6 +4,7 @@
 // Leaves register assignment to the units.
 #pragma once
 
+#include <bit>
 #include <string>
 #include <utility>
 #include <vector>
@@ -118,6 +119,13 @@ class VectorAssembler {
     push({.op = VOp::kDotI8Load, .dst = i8(acc), .src1 = i8(x), .mem = mem(base, disp)});
   }
   void addF(int dst, int x, int y) { push({.op = VOp::kAddF, .dst = i8(dst), .src1 = i8(x), .src2 = i8(y)}); }
+  /// Every lane of dst = identityOf(how).
+  void identity(int dst, Combine how) {
+    if (how == Combine::kSum)
+      zero(dst);
+    else
+      constant(dst, addUniform(std::bit_cast<std::uint32_t>(identityOf(how))));
+  }
   /// dst = combined(how, x, y).
   void combine(Combine how, int dst, int x, int y) {
     binary(how == Combine::kSum ? VOp::kAddF : how == Combine::kMin ? VOp::kMinF : VOp::kMaxF, dst, x, y);

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how a contract becomes vector ops: accumulators first, then B vectors, then temporaries for the A side.
-// Broadcasts with several uses go through a temporary (a load port is cheaper than re-reading); with one use, or when no
-// register is left, they are operands of the FMA itself. Leaves ISA gaps to vector/legalize.
+// Decides how a contract becomes vector ops. Broadcasts with several uses go through a temporary (a load port is cheaper than re-reading); with
+// one use, or when no register is left, they are operands of the FMA itself. Leaves registers to contract_registers and ISA gaps to
+// vector/legalize.
 #include "codegen/units/units.h"
 
 #include <algorithm>
 
 #include "codegen/units/assembler.h"
+#include "codegen/units/contract_registers.h"
 #include "codegen/units/element_code.h"
 #include "codegen/units/expression_code.h"
 #include "codegen/units/pair_code.h"
 #include "codegen/units/quad_sums.h"
 #include "codegen/units/segment_loop.h"
-#include "cubejit/microkernel_registers.h"
 
 namespace cubejit {
 namespace {
@@ -37,13 +37,11 @@ class Lowering {
         epilogue_(asm_, contract.epilogue),
         e_(asm_, contract.result, Element::kF32),
         pairCode_(asm_, contract.lanes, contract.pairPitchB),
-        quadSums_(contract) {}
+        quadSums_(contract),
+        registers_(contract, isa_, quadSums_, {vectorsA_, vectorsB_, results_}) {}
 
   Result<VectorProgram> run() {
-    describe();
-    if (!fitsRegisters(needs_, isa_)) return tooMany();
-    assignRegisters();
-    if (epilogue_.temporaries() > freeAtEnd().size()) return tooMany();
+    if (!registers_.fit() || epilogue_.temporaries() > registers_.freeAtEnds().size()) return registers_.tooMany();
     if (c_.products == Products::kPairs && !isa_.bf16Dot) return missing("bf16");
     if (quads() && !isa_.byteDot()) return missing("bytes");
     prologue();
@@ -69,88 +67,12 @@ class Lowering {
   }
 
  private:
-  void describe() {
-    const auto masked = [](const LaneRange& r) { return !r.all(); };
-    sums_ = static_cast<int>(c_.accumulators.size());
-    accs_ = sums_ * c_.sets;
-    firstBias_ = accs_;
-    if (quads()) accs_ += quadSums_.count() + 1;  // what is subtracted, and the word of 128s
-    needs_.accumulators = accs_;
-    needs_.pairsB = vectorsB_.loadNeedsTemporary();
-    needs_.rounds = results_.storeNeedsScratch();
-    needs_.masks = std::any_of(c_.accumulators.begin(), c_.accumulators.end(),
-                               [&](const Accumulator& a) { return masked(a.lanes) || (readsE_ && masked(a.live())); });
-    for (const Section& section : c_.sections) {
-      for (const Step& step : section.steps) {
-        needs_.singles = needs_.singles || step.firstMembers;
-        needs_.vectorsB = std::max(needs_.vectorsB, static_cast<std::int64_t>(step.b.size()));
-        for (const VectorLoad& b : step.b) needs_.masks = needs_.masks || masked(b.lanes);
-        for (const AOperand& a : step.a) {
-          needs_.masks = needs_.masks || masked(a.lanes) || masked(a.useLanes);
-          needs_.permutesA = needs_.permutesA || a.kind == AKind::kPermute || a.kind == AKind::kPermute2;
-          needs_.permutesTwo = needs_.permutesTwo || a.kind == AKind::kPermute2;
-          needs_.vectorsA = needs_.vectorsA || quads() ||
-                            !(a.kind == AKind::kBroadcast || (a.kind == AKind::kVector && a.uses.size() == 1 &&
-                                                              a.lanes.all() && a.useLanes.all() && vectorsA_.plain()));
-        }
-      }
-    }
-  }
-
-  // B's vectors have registers as far as they go beside what is held at the same time; what is left keeps tables.
-  void assignRegisters() {
-    const bool permutes = needs_.permutesA;
-    const int widest = static_cast<int>(needs_.vectorsB), room = registers() - accs_;
-    needsTemporary_ = needs_.vectorsA || needs_.pairsB;
-    int reserve = (needsTemporary_ ? 1 : 0) + (permutes ? 2 : 0);
-    if (needs_.singles) reserve = std::max(reserve, 2);  // a value and the members' mask
-    if (room - reserve < widest) {                       // some B vectors will be read where they are used
-      needsTemporary_ = true;
-      reserve = (permutes ? 4 : needs_.singles ? 3 : 2) + (needs_.pairsB ? 1 : 0);
-    }
-    bRegisters_ = std::clamp(room - reserve, 0, widest);
-    firstFree_ = accs_ + bRegisters_;
-    if (permutes && registers() - firstFree_ - 3 >= static_cast<int>(c_.tables.size())) {
-      firstTable_ = firstFree_;
-      firstFree_ += static_cast<int>(c_.tables.size());
-    }
-    if (needs_.pairsB && registers() - firstFree_ - PairCode::kTables >= temporariesHeld()) {
-      pairCode_.hold(firstFree_);
-      firstFree_ += PairCode::kTables;
-    }
-    for (int r = firstFree_; r < registers(); ++r) temporaries_.push_back(r);
-  }
-
-  // Most temporaries that hold a value at the same time: nextTemporary() would look for a free one for ever.
-  int temporariesHeld() const {
-    if (needs_.permutesA) return firstTable_ >= 0 ? 2 : 3;
-    if (bRegisters_ < needs_.vectorsB) return 2 + (needs_.singles || needs_.pairsB ? 1 : 0);
-    return (needsTemporary_ || needs_.singles ? 1 : 0) + (needs_.singles ? 1 : 0);
-  }
-
-  // What is not needed any more when results are stored: B's vectors and temporaries.
-  std::vector<int> freeAtEnd() const {
-    std::vector<int> free;
-    for (int r = accs_; r < accs_ + bRegisters_; ++r) free.push_back(r);
-    free.insert(free.end(), temporaries_.begin(), temporaries_.end());
-    return free;
-  }
-
-  int registers() const { return static_cast<int>(registersThere(needs_, isa_)); }
-
   bool quads() const { return c_.products == Products::kQuads; }
-  int signs() const { return accs_ - 1; }
+  int signs() const { return registers_.kept() - 1; }
   Error missing(const char* what) const {
     return Error{ErrorCode::kUnsupported, Stage::kVector,
                  c_.label.text + ": " + toString(isa_.level) + " has no dot product of " + what};
   }
-  Error tooMany() const {
-    return Error{ErrorCode::kLimitExceeded, Stage::kVector,
-                 c_.label.text + " needs " + std::to_string(registersNeeded(needs_)) +
-                     " vector registers for accumulators, operands and temporaries; " + toString(isa_.level) + " has " +
-                     std::to_string(registersThere(needs_, isa_)) + " for them"};
-  }
-
   void prologue() {
     std::vector<LaneRange> ranges;
     for (const Section& section : c_.sections) {
@@ -170,19 +92,25 @@ class Lowering {
     if (readsD_) asm_.arg(kD, ArgSlot::kD);
     asm_.arg(kRepeat, ArgSlot::kRepeat);
     asm_.reserveMasks(ranges);
-    if (pairCode_.held()) pairCode_.loadTables();
+    if (registers_.pairTables() >= 0) {
+      pairCode_.hold(registers_.pairTables());
+      pairCode_.loadTables();
+    }
     for (const auto& table : c_.tables) tables_.push_back(asm_.addConstant(table));
-    for (std::size_t t = 0; firstTable_ >= 0 && t < tables_.size(); ++t)
-      asm_.constant(firstTable_ + static_cast<int>(t), tables_[t]);
+    for (std::size_t t = 0; registers_.tables() >= 0 && t < tables_.size(); ++t)
+      asm_.constant(registers_.tables() + static_cast<int>(t), tables_[t]);
   }
 
   void loadAccumulators() {
-    asm_.comment(c_.addsToC ? "accumulators" : "accumulators: zero, or what is in C");
-    for (int i = 0; i < accs_; ++i) {
+    const std::string begin = c_.combine == Combine::kSum ? "zero" : "infinite";
+    asm_.comment(c_.addsToC ? "accumulators" : "accumulators: " + begin + ", or what is in C");
+    for (int i = 0; i < registers_.kept(); ++i) {
       if (quads() && i == signs())
         asm_.constant(i, asm_.addUniform(QuadSums::kSigns));
+      else if (i == 0 || c_.combine == Combine::kSum)
+        asm_.identity(i, c_.combine);
       else
-        asm_.zero(i);
+        asm_.move(i, 0, {});  // a move costs less than another load
     }
     if (c_.prefetchResults) {
       for (const Accumulator& acc : c_.accumulators) asm_.prefetchForWrite(kC, acc.cOffset);
@@ -190,7 +118,7 @@ class Lowering {
     if (c_.addsToC) return;
     asm_.arg(kFlag, ArgSlot::kAccumulate);
     asm_.loop(kFlag);
-    for (int i = 0; i < sums_; ++i) {
+    for (int i = 0; i < registers_.sums(); ++i) {
       const Accumulator& acc = c_.accumulators[static_cast<std::size_t>(i)];
       asm_.load(i, kC, acc.cOffset, acc.lanes);
     }
@@ -199,22 +127,26 @@ class Lowering {
 
   void storeAccumulators() {
     asm_.comment("results");
+    const int sums = registers_.sums();
+    const std::vector<int> free = registers_.freeAtEnds();
     NarrowScratch scratch;
-    if (results_.storeNeedsScratch()) {
-      const std::vector<int> free = freeAtEnd();
-      scratch = NarrowScratch{free[0], free[1], free[2]};
+    if (results_.storeNeedsScratch()) scratch = NarrowScratch{free[0], free[1], free[2]};
+    for (int i = sums; i < registers_.sets(); ++i) {
+      if (quads())
+        asm_.binary(VOp::kAddInt, i % sums, i % sums, i);
+      else
+        combine(i % sums, i, i % sums);
     }
-    for (int i = sums_; i < firstBias_; ++i) asm_.binary(quads() ? VOp::kAddInt : VOp::kAddF, i % sums_, i % sums_, i);
     if (quads()) subtractBias();
-    if (c_.addsToC) addWhatIsInC();
+    if (c_.addsToC) combineWithC(free);
     if (readsE_) {
       asm_.arg(kE, ArgSlot::kResidual);
       asm_.add(kE, kE, kC);
     }
-    for (int i = 0; i < sums_; ++i) {
+    for (int i = 0; i < sums; ++i) {
       const Accumulator& acc = c_.accumulators[static_cast<std::size_t>(i)];
       if (epilogue_.any())
-        epilogue_.apply(i, freeAtEnd(),
+        epilogue_.apply(i, free,
                         {.d = [&](int reg) { asm_.load(reg, kD, acc.dOffset); },
                          .e = [&](int reg) { e_.load(reg, -1, kE, acc.cOffset, acc.live()); }});
       if (c_.streamingStore && acc.lanes.all())
@@ -226,21 +158,20 @@ class Lowering {
 
   // Bytes of A are multiplied as what they are and 128 more.
   void subtractBias() {
-    for (int i = 0; i < sums_; ++i) {
-      if (quadSums_.of(i) >= 0) asm_.binary(VOp::kSubInt, i, i, firstBias_ + quadSums_.of(i));
+    for (int i = 0; i < registers_.sums(); ++i) {
+      if (quadSums_.of(i) >= 0) asm_.binary(VOp::kSubInt, i, i, registers_.sets() + quadSums_.of(i));
       if (!c_.keepsInts()) asm_.narrow(VOp::kToFloat, i, i);
     }
   }
 
-  void addWhatIsInC() {
-    const std::vector<int> free = freeAtEnd();
+  void combineWithC(const std::vector<int>& free) {
     asm_.arg(kFlag, ArgSlot::kAccumulate);
     asm_.loop(kFlag);
-    for (int i = 0; i < sums_; ++i) {
+    for (int i = 0; i < registers_.sums(); ++i) {
       const Accumulator& acc = c_.accumulators[static_cast<std::size_t>(i)];
       const int before = free[static_cast<std::size_t>(i) % free.size()];
       asm_.load(before, kC, acc.cOffset, acc.lanes);
-      asm_.addF(i, i, before);
+      combine(i, before, i);
     }
     asm_.endLoop();
   }
@@ -254,7 +185,7 @@ class Lowering {
     forEachIteration(asm_, {kA, kB, kSegment, kAt, kBt, kOuter, kSegments}, [&] {
       copied_ = 0;
       for (std::size_t k = 0; k < section.steps.size(); ++k) {
-        set_ = static_cast<int>(k % static_cast<std::size_t>(c_.sets)) * sums_;
+        set_ = static_cast<int>(k % static_cast<std::size_t>(c_.sets)) * registers_.sums();
         step_ = k;
         emitStep(section.steps[k]);
       }
@@ -273,13 +204,11 @@ class Lowering {
   // The step's vectors, in order; those that have no register are loaded for it.
   void copyVectors(const Step& step) {
     for (std::size_t b = 0; c_.copiesB && b < step.b.size(); ++b) {
-      int r = bRegister(static_cast<int>(b));
-      if (r < 0) loadB(r = nextTemporary(), step.b[b]);
+      int r = registers_.vectorB(static_cast<int>(b));
+      if (r < 0) loadB(r = registers_.temporary(), step.b[b]);
       copy(r, step.b[b]);
     }
   }
-
-  int bRegister(int b) const { return b < bRegisters_ ? accs_ + b : -1; }
 
   void multiply(int acc, int x, int y, LaneRange lanes) {
     if (quads())
@@ -306,27 +235,27 @@ class Lowering {
 
   // A step without second members: both operands are masked in registers.
   void emitFirstMembers(const Step& step) {
-    const int members = nextTemporary();
+    const int members = registers_.temporary();
     asm_.constant(members, asm_.addUniform(0xffffU));
     for (std::size_t b = 0; b < step.b.size(); ++b) {
-      int r = bRegister(static_cast<int>(b));
+      int r = registers_.vectorB(static_cast<int>(b));
       if (r < 0 && !c_.copiesB) continue;
-      if (r < 0) r = nextTemporary(members);
+      if (r < 0) r = registers_.temporary(members);
       firstMembersB_.load(r, -1, kBt, step.b[b].offset, step.b[b].lanes);
       asm_.binary(VOp::kAnd, r, r, members);
       if (c_.copiesB) copy(r, step.b[b]);
     }
     for (const AOperand& a : step.a) {
-      const int value = nextTemporary(members);
+      const int value = registers_.temporary(members);
       if (a.kind == AKind::kBroadcast)
         asm_.broadcast(value, kAt, a.offset);
       else
         asm_.load(value, kAt, a.offset, a.lanes);
       asm_.binary(VOp::kAnd, value, value, members);
       for (const Use& use : a.uses) {
-        int b = bRegister(use.b);
+        int b = registers_.vectorB(use.b);
         if (b < 0) {  // masking one side is enough only if the other is finite; mask both
-          b = nextTemporary(members, value);
+          b = registers_.temporary(members, value);
           const VectorLoad& load = step.b[static_cast<std::size_t>(use.b)];
           firstMembersB_.load(b, -1, kBt, load.offset, load.lanes);
           asm_.binary(VOp::kAnd, b, b, members);
@@ -346,7 +275,7 @@ class Lowering {
     if (quads()) addBias(step);
     for (std::size_t i = 0; i < step.a.size(); ++i) {
       const AOperand& a = step.a[i];
-      if (step.prefetchAhead != 0) asm_.prefetch(kAt, a.offset + step.prefetchAhead);
+      if (step.prefetchAhead != 0 && a.kind != AKind::kOne) asm_.prefetch(kAt, a.offset + step.prefetchAhead);
       if (i == 0 || !sameScalar(step.a[i - 1], a)) broadcast_ = -1;
       emitOperand(step, a, i + 1 < step.a.size() && sameScalar(a, step.a[i + 1]));
     }
@@ -356,14 +285,14 @@ class Lowering {
   void addBias(const Step& step) {
     for (std::size_t b = 0; b < step.b.size(); ++b) {
       for (const int sum : quadSums_.at({section_, step_, static_cast<int>(b)})) {
-        if (const int r = bRegister(static_cast<int>(b)); r >= 0) {
-          asm_.dotBytes(firstBias_ + sum, signs(), r);
+        if (const int r = registers_.vectorB(static_cast<int>(b)); r >= 0) {
+          asm_.dotBytes(registers_.sets() + sum, signs(), r);
         } else if (step.b[b].lanes.all()) {
-          asm_.dotBytesLoad(firstBias_ + sum, signs(), kBt, step.b[b].offset);
+          asm_.dotBytesLoad(registers_.sets() + sum, signs(), kBt, step.b[b].offset);
         } else {
-          const int loaded = nextTemporary();
+          const int loaded = registers_.temporary();
           loadB(loaded, step.b[b]);
-          asm_.dotBytes(firstBias_ + sum, signs(), loaded);
+          asm_.dotBytes(registers_.sets() + sum, signs(), loaded);
         }
       }
     }
@@ -375,20 +304,20 @@ class Lowering {
 
   // The vectors that stay in registers for a step.
   void loadKept(const std::vector<VectorLoad>& vectors) {
-    const bool permuted = vectorsB_.loadNeedsTemporary() && (pairCode_.held() || temporaries_.size() > 1);
-    const int kept = std::min(bRegisters_, static_cast<int>(vectors.size()));
+    const bool permuted = vectorsB_.loadNeedsTemporary() && (pairCode_.held() || registers_.temporaries().size() > 1);
+    const int kept = std::min(registers_.vectorsB(), static_cast<int>(vectors.size()));
     for (int b = 0; b < kept; ++b) {
       const VectorLoad& load = vectors[static_cast<std::size_t>(b)];
       if (!permuted || !load.lanes.all()) {
-        loadB(bRegister(b), load);
+        loadB(registers_.vectorB(b), load);
         continue;
       }
-      const int second = nextTemporary(), table = pairCode_.held() ? -1 : nextTemporary(second);
+      const int second = registers_.temporary(), table = pairCode_.held() ? -1 : registers_.temporary(second);
       if (b + 1 < kept && isBehind(vectors[static_cast<std::size_t>(b + 1)], load)) {
-        pairCode_.two(bRegister(b), bRegister(b + 1), second, table, kBt, load.offset);
+        pairCode_.two(registers_.vectorB(b), registers_.vectorB(b + 1), second, table, kBt, load.offset);
         ++b;
       } else {
-        pairCode_.one(bRegister(b), second, table, kBt, load.offset);
+        pairCode_.one(registers_.vectorB(b), second, table, kBt, load.offset);
       }
     }
   }
@@ -399,36 +328,50 @@ class Lowering {
   }
 
   void loadB(int reg, const VectorLoad& b, int keep = -1) {
-    vectorsB_.load(reg, vectorsB_.loadNeedsTemporary() ? nextTemporary(keep, reg) : -1, kBt, b.offset, b.lanes);
+    vectorsB_.load(reg, vectorsB_.loadNeedsTemporary() ? registers_.temporary(keep, reg) : -1, kBt, b.offset, b.lanes);
   }
 
-  // The next temporary in turn, but neither `keep` nor `keepToo`, which still hold values.
-  int nextTemporary(int keep = -1, int keepToo = -1) {
-    int r = -1;
-    do r = temporaries_[next_++ % temporaries_.size()];
-    while (r == keep || r == keepToo);
-    return r;
+  // made = combined(combine, value, acc); what is added may come first or last.
+  void combine(int made, int value, int acc) {
+    if (c_.combine == Combine::kSum)
+      asm_.addF(made, acc, value);
+    else
+      asm_.combine(c_.combine, made, value, acc);
+  }
+
+  // Vectors of B as they are. What only some lanes become is made beside the accumulator.
+  void combineVectors(const Step& step, const AOperand& one) {
+    for (const Use& use : one.uses) {
+      const int acc = set_ + use.acc, kept = registers_.vectorB(use.b);
+      const int vector = kept >= 0 ? kept : registers_.temporary();
+      if (kept < 0) loadB(vector, step.b[static_cast<std::size_t>(use.b)]);
+      const bool all = one.useLanes.all();
+      const int made = all ? acc : kept >= 0 ? registers_.temporary() : vector;
+      combine(made, vector, acc);
+      if (!all) asm_.move(acc, made, one.useLanes);
+    }
   }
 
   // `again`: the next operand is the same scalar, for other lanes.
   void emitOperand(const Step& step, const AOperand& a, bool again) {
+    if (a.kind == AKind::kOne) return combineVectors(step, a);
     const bool bInRegisters =
-        std::all_of(a.uses.begin(), a.uses.end(), [&](const Use& u) { return bRegister(u.b) >= 0; });
+        std::all_of(a.uses.begin(), a.uses.end(), [&](const Use& u) { return registers_.vectorB(u.b) >= 0; });
     if (broadcast_ >= 0 && bInRegisters) {
-      for (const Use& use : a.uses) multiply(use.acc, broadcast_, bRegister(use.b), a.useLanes);
+      for (const Use& use : a.uses) multiply(use.acc, broadcast_, registers_.vectorB(use.b), a.useLanes);
       return;
     }
     if (a.kind == AKind::kBroadcast && !quads() && bInRegisters &&
-        ((a.uses.size() == 1 && !again) || temporaries_.empty())) {
-      for (const Use& use : a.uses) multiplyBroadcast(use.acc, bRegister(use.b), kAt, a.offset, a.useLanes);
+        ((a.uses.size() == 1 && !again) || registers_.temporaries().empty())) {
+      for (const Use& use : a.uses) multiplyBroadcast(use.acc, registers_.vectorB(use.b), kAt, a.offset, a.useLanes);
       return;
     }
     if (a.kind == AKind::kVector && a.uses.size() == 1 && a.lanes.all() && a.useLanes.all() && bInRegisters &&
         vectorsA_.plain()) {
-      multiplyLoad(a.uses[0].acc, bRegister(a.uses[0].b), kAt, a.offset);
+      multiplyLoad(a.uses[0].acc, registers_.vectorB(a.uses[0].b), kAt, a.offset);
       return;
     }
-    const int value = nextTemporary();
+    const int value = registers_.temporary();
     switch (a.kind) {
       case AKind::kBroadcast:
         asm_.broadcast(value, kAt, a.offset);
@@ -442,21 +385,22 @@ class Lowering {
         break;
       }
       case AKind::kPermute2: {
-        const int high = nextTemporary(value);
+        const int high = registers_.temporary(value);
         vectorsA_.load(value, -1, kAt, a.offset, a.lanes);
         vectorsA_.load(high, -1, kAt, a.offset2, a.lanes2);
         asm_.permute2(value, tableRegister(a.table, value, high), value, high);
         break;
       }
+      case AKind::kOne: break;  // has no value
     }
     for (const Use& use : a.uses) {
       const VectorLoad& b = step.b[static_cast<std::size_t>(use.b)];
-      if (bRegister(use.b) >= 0)
-        multiply(use.acc, value, bRegister(use.b), a.useLanes);
+      if (registers_.vectorB(use.b) >= 0)
+        multiply(use.acc, value, registers_.vectorB(use.b), a.useLanes);
       else if (b.lanes.all() && a.useLanes.all() && vectorsB_.plain())
         multiplyLoad(use.acc, value, kBt, b.offset);
       else {
-        const int loaded = nextTemporary(value);
+        const int loaded = registers_.temporary(value);
         loadB(loaded, b, value);
         multiply(use.acc, value, loaded, a.useLanes);
       }
@@ -464,8 +408,8 @@ class Lowering {
   }
 
   int tableRegister(int table, int keep, int keepToo) {
-    if (firstTable_ >= 0) return firstTable_ + table;
-    const int r = nextTemporary(keep, keepToo);
+    if (registers_.tables() >= 0) return registers_.tables() + table;
+    const int r = registers_.temporary(keep, keepToo);
     asm_.constant(r, tables_[static_cast<std::size_t>(table)]);
     return r;
   }
@@ -479,16 +423,11 @@ class Lowering {
   ElementCode e_;
   PairCode pairCode_;
   const QuadSums quadSums_;
-  int sums_ = 0, accs_ = 0;  ///< results, and registers that are kept all along: their sets, and what quads take
-  int firstBias_ = 0;        ///< of quads: behind the sets
+  ContractRegisters registers_;
   std::size_t section_ = 0, step_ = 0;  ///< that is emitted
   int set_ = 0;                         ///< first register of the set of the step that is emitted
-  int bRegisters_ = 0, firstFree_ = 0, firstTable_ = -1;
-  MicrokernelRegisters needs_;
-  bool needsTemporary_ = false;
-  std::vector<int> temporaries_, tables_;
+  std::vector<int> tables_;
   int broadcast_ = -1;  ///< holds the scalar of the operand before, if the next one is the same scalar for other lanes
-  std::size_t next_ = 0;
   std::int64_t copied_ = 0;  ///< bytes behind D, of an iteration's copies
 };
 

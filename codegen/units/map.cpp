@@ -2,7 +2,6 @@
 //
 // Decides in which registers a vector's operands meet. Leaves what is made of them to expression_code.
 #include <algorithm>
-#include <bit>
 #include <utility>
 #include <vector>
 
@@ -38,12 +37,12 @@ class RowChains {
   RowChains(MatrixCode& code, Combine how) : code_(code), how_(how) {}
 
   void begin() {
-    for (int n = 0; n < kMapChains; ++n) identity(kFirst + n);
+    for (int n = 0; n < kMapChains; ++n) code_.a.identity(kFirst + n, how_);
     vectors_ = 0;
   }
   void add(int value, LaneRange lanes) {
     if (!lanes.all()) {
-      identity(kPart);
+      code_.a.identity(kPart, how_);
       code_.a.move(kPart, value, lanes);
       value = kPart;
     }
@@ -58,13 +57,6 @@ class RowChains {
 
  private:
   static constexpr int kFirst = MatrixCode::kDataRegisters - kMapChains, kPart = kFirst - 1;
-
-  void identity(int reg) {
-    if (how_ == Combine::kSum)
-      code_.a.zero(reg);
-    else
-      code_.a.constant(reg, code_.a.addUniform(std::bit_cast<std::uint32_t>(identityOf(how_))));
-  }
 
   MatrixCode& code_;
   const Combine how_;

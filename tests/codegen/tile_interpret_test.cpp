@@ -65,6 +65,34 @@ TEST(TileInterpret, OperandKinds) {
   EXPECT_THAT(run(around(a, {{0, 8, 1, 9, 2, 10, 7, 15}}), ramp(32), kOnes), ElementsAre(3, 21, 4, 22, 5, 23, 10, 28));
 }
 
+// A NaN is passed over wherever it comes, and of zeros that are equal the first one stays.
+TEST(TileInterpret, MinimaAndMaxima) {
+  const float inf = std::numeric_limits<float>::infinity();
+  AOperand one;
+  one.kind = AKind::kOne;
+  Contract c = around(one);
+  c.sections[0].bOuterStep = 32;
+  std::vector<float> b{3, NAN, 5, NAN, 0.0F, -0.0F, inf, -inf, 4, 2, NAN, NAN, -0.0F, 0.0F, 1, 1};
+  const std::vector<float> sums = run(c, {}, ramp(16), {1, 0, 0, 2}, 100);
+  EXPECT_THAT(sums, ElementsAre(110, 112, 114, 116, 118, 120, 122, 124));
+  c.combine = Combine::kMax;
+  const std::vector<float> most = run(c, {}, b, {1, 0, 0, 2});
+  EXPECT_THAT(most, ElementsAre(4, 2, 5, -inf, 0, 0, inf, 1));
+  EXPECT_FALSE(std::signbit(most[4]));
+  EXPECT_TRUE(std::signbit(most[5]));
+  EXPECT_THAT(run(c, {}, b, {1, 0, 0, 2}, 3), ElementsAre(4, 3, 5, 3, 3, 3, inf, 3));
+  EXPECT_THAT(run(c, {}, b, {1, 0, 0, 0}), testing::Each(-inf));
+  c.combine = Combine::kMin;
+  EXPECT_THAT(run(c, {}, b, {1, 0, 0, 2}), ElementsAre(3, 2, 5, inf, 0, 0, 1, -inf));
+  c.addsToC = true;
+  EXPECT_THAT(run(c, {}, b, {1, 0, 0, 2}, 2.5F), ElementsAre(2.5F, 2, 2.5F, 2.5F, 0, 0, 1, -inf));
+  EXPECT_FALSE(std::signbit(run(c, {}, std::vector<float>(8), {1, 0, 0, 1}, -0.0F)[0]));
+  c.sets = 2;
+  c.sections[0].steps.push_back(c.sections[0].steps[0]);
+  c.sections[0].steps[1].b[0].offset = 32;
+  EXPECT_THAT(run(c, {}, b, {1, 0, 0, 1}), ElementsAre(3, 2, 5, inf, 0, 0, 1, -inf));
+}
+
 TEST(TileInterpret, LaneRanges) {
   AOperand a;
   a.kind = AKind::kVector;

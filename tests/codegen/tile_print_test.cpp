@@ -74,6 +74,19 @@ TEST(TilePrint, FullContract) {
 )");
 }
 
+TEST(TilePrint, MaximaOfVectors) {
+  Contract c = std::get<Contract>(smallTileProgram().kernels[0]);
+  c.combine = Combine::kMax;
+  c.sections[0].steps[0].a = {{.kind = AKind::kOne, .useLanes = {0, 3}, .uses = {{0, 0}, {1, 0}}}};
+  EXPECT_EQ(print(Kernel{c}, Detail::kFull), R"(contract tile lanes 8 combine max
+  acc c+0, repeat 2: c+32
+  section a+32 b+0  ; 1 steps, 2 maxima, 1 loads
+    step
+      load b+0
+      one ->[0..3) acc0*b0 acc1*b0
+)");
+}
+
 TEST(TilePrint, SetsOfAccumulators) {
   Contract c = std::get<Contract>(smallTileProgram().kernels[0]);
   c.sets = 3;

@@ -117,6 +117,18 @@ const Broken kBroken[] = {
     {"Unused", [](TileProgram& p) { contract(p).sections[0].steps[0].a[0].uses.clear(); }, "an operand without uses"},
     {"Table", [](TileProgram& p) { contract(p).sections[0].steps[0].a[0].kind = AKind::kPermute; },
      "table -1 is not in [0, 0)"},
+    {"NoCombination", [](TileProgram& p) { contract(p).combine = Combine::kNone; }, "products are combined by none"},
+    {"MaximumOfProducts", [](TileProgram& p) { contract(p).combine = Combine::kMax; },
+     "max of products; only vectors of f32 times one have it"},
+    {"OneIsRead",
+     [](TileProgram& p) { contract(p).sections[0].steps[0].a[0] = {AKind::kOne, 4, 0, {}, {}, -1, {}, {{0, 0}}}; },
+     "one has an offset, lanes or a table"},
+    {"OneOfPairs",
+     [](TileProgram& p) {
+       contract(p).sections[0].steps[0].a[0] = {.kind = AKind::kOne, .uses = {{0, 0}}};
+       contract(p).products = Products::kPairs;
+     },
+     "one as a factor of dot products"},
     {"TableEntry",
      [](TileProgram& p) {
        contract(p).tables.push_back({0, 1, 2, 3, 4, 5, 6, 8});
@@ -253,6 +265,16 @@ TEST(TileVerify, NamesEveryBrokenRule) {
   move(program).padCols = -1;
   contractCall(program).variants[1].kernel = 2;
   EXPECT_EQ(structureRules(program).size(), 3U);
+}
+
+TEST(TileVerify, WhatMultipliesByOneAloneNeedsNoA) {
+  TileProgram program = smallTileProgram();
+  contract(program).sections[0].steps[0].a = {{.kind = AKind::kOne, .uses = {{0, 0}, {1, 0}}}};
+  contractCall(program).a = -1;
+  EXPECT_TRUE(verify(program).ok()) << verify(program).error().message;
+  AOperand& first = contract(program).sections[0].steps[0].a[0];
+  first.kind = AKind::kBroadcast;
+  EXPECT_FALSE(verify(program).ok());
 }
 
 TEST(TileVerify, TheFarthestStepCountsWhereverItStands) {

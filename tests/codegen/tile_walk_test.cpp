@@ -103,6 +103,9 @@ TEST(TileTouch, Contracts) {
   EXPECT_TRUE(extents(c, &nothing)[0].empty());
   c.result = Element::kBf16;
   agree(c, &list);
+  c.sections[0].steps[0].a = {{.kind = AKind::kOne, .uses = {{0, 0}}}};
+  agree(c, &list);
+  EXPECT_TRUE(extents(c, &list)[0].empty());
 }
 
 TEST(TileTouch, Moves) {

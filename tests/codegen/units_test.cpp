@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -46,6 +47,8 @@ class Units : public testing::TestWithParam<IsaLevel> {
     if (a.kind == AKind::kPermute) a.table = 0;
     if (a.kind == AKind::kPermute2) a.table = below16(static_cast<int>(c.tables.size()));
     a.useLanes = someLanes();
+    if (c.combine != Combine::kSum || (c.products == Products::kF32 && below(4) == 0))
+      a = {.kind = AKind::kOne, .useLanes = a.useLanes};
     if (c.products == Products::kQuads) a.kind = AKind::kBroadcast, a.lanes = a.useLanes = {};
     for (int u = 1 + below(4); u > 0; --u)
       a.uses.push_back({below16(static_cast<int>(c.accumulators.size())), below16(vectors)});
@@ -84,6 +87,9 @@ class Units : public testing::TestWithParam<IsaLevel> {
               static_cast<std::int32_t>(i) * lanes * static_cast<std::int32_t>(elementBytes(c.result));
       }
     }
+    if (c.products == Products::kF32) c.combine = static_cast<Combine>(1 + below(kCombines - 1));
+    constexpr Element kVectors[] = {Element::kF32, Element::kF16, Element::kBf16, Element::kI8, Element::kI32};
+    if (c.combine != Combine::kSum) c.vectorsB = kVectors[below(5)];
     c.sets = std::max(1, std::min(1 + below(4), (isa().vectorRegs - 10) / static_cast<int>(c.accumulators.size())));
     c.copiesB = below(3) == 0;
     if (c.products == Products::kQuads) c.sets = std::min(c.sets, 2);
@@ -211,6 +217,8 @@ class Units : public testing::TestWithParam<IsaLevel> {
     return floats;
   }
 
+  static constexpr float kEdges[] = {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
+                                     -std::numeric_limits<float>::infinity(), 0.0F, -0.0F};
   std::mt19937 rng_{2};
   bool masks_ = true;
 };
@@ -220,13 +228,19 @@ TEST_P(Units, RandomContractsAgree) {
   std::vector<float> pairs(4000);  // both members are sound numbers
   for (std::size_t i = 0; i < pairs.size(); ++i)
     pairs[i] = floatOf(floatToBf16(a[i]) | static_cast<std::uint32_t>(floatToBf16(b[i])) << 16);
+  std::vector<float> compared = a;  // with what minima and maxima pass over, and what compares as equal
+  for (std::size_t i = 0; i < compared.size(); i += 1 + static_cast<std::size_t>(below(4)))
+    compared[i] = kEdges[below(5)];
+  int others = 0;
   for (int n = 0; n < 1000 && !HasFailure(); ++n) {
     const Contract contract = randomContract();
+    const bool sums = contract.combine == Combine::kSum;
+    others += sums ? 0 : 1;
     const std::vector<std::int64_t> list = randomList(contract);
     const auto words = static_cast<std::int64_t>(contract.accumulators.size()) * contract.lanes;
     KernelArgs args;
     args.a = contract.products != Products::kF32 ? pairs.data() : a.data();
-    args.b = contract.products != Products::kF32 ? pairs.data() : b.data();
+    args.b = contract.products != Products::kF32 ? pairs.data() : sums ? b.data() : compared.data();
     args.list = list.data();
     args.repeat = below(4);
     args.aRepeat = 16;
@@ -236,9 +250,11 @@ TEST_P(Units, RandomContractsAgree) {
     args.accumulate = keeps ? below(2) : 0;
     // Of two sections, three segments each, three iterations, three steps, four vectors.
     const std::int64_t copies = std::int64_t{2} * 3 * 3 * 3 * 4 * contract.lanes;
-    agree(contract, args, randomFloats(static_cast<std::size_t>(3 * words + copies + 64)),
-          static_cast<std::size_t>(3 * words));
+    std::vector<float> c = randomFloats(static_cast<std::size_t>(3 * words + copies + 64));
+    for (std::size_t i = 0; !sums && i < c.size(); i += 1 + static_cast<std::size_t>(below(9))) c[i] = kEdges[below(5)];
+    agree(contract, args, c, static_cast<std::size_t>(3 * words));
   }
+  EXPECT_GT(others, 100);
 }
 
 // Second members that are no numbers: masking one side of a product would not be enough.

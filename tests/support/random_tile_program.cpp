@@ -126,6 +126,7 @@ class TileGenerator {
     c.addsToC = flip(), c.copiesB = flip();
     c.vectorsA = element(), c.vectorsB = element(), c.result = element();
     c.pairPitchB = number();
+    c.combine = static_cast<Combine>(below(kCombines));
     c.epilogue = expression();
     c.label = name();
     return c;
@@ -137,7 +138,7 @@ class TileGenerator {
     s.steps = entries<Step>(
         6, [&] { return step(); },
         [](Step& next) {
-          for (AOperand& a : next.a) a.offset += 4;
+          for (AOperand& a : next.a) a.offset += a.kind == AKind::kOne ? 0 : 4;
           for (VectorLoad& b : next.b) b.offset += 64;
         });
     return s;
@@ -149,7 +150,7 @@ class TileGenerator {
     s.a = entries<AOperand>(
         6, [&] { return operand(); },
         [](AOperand& a) {
-          a.offset += 8;
+          if (a.kind != AKind::kOne) a.offset += 8;
           if (a.kind == AKind::kPermute2) a.offset2 += 8;
           for (Use& use : a.uses) use.acc = static_cast<std::int16_t>(use.acc + 2);
         });
@@ -160,10 +161,9 @@ class TileGenerator {
 
   AOperand operand() {
     AOperand a;
-    a.kind = static_cast<AKind>(below(4));
-    a.offset = offset();
-    a.lanes = lanes();
-    if (a.kind >= AKind::kPermute) a.table = static_cast<std::int16_t>(below(5));
+    a.kind = static_cast<AKind>(below(kAKinds));
+    if (a.kind != AKind::kOne) a.offset = offset(), a.lanes = lanes();
+    if (a.kind == AKind::kPermute || a.kind == AKind::kPermute2) a.table = static_cast<std::int16_t>(below(5));
     if (a.kind == AKind::kPermute2) a.offset2 = offset(), a.lanes2 = lanes();
     a.useLanes = lanes();
     a.uses = entries<Use>(
