@@ -50,22 +50,6 @@ Access Nest::addVectors(const std::string& name, const std::vector<int>& indices
   return access;
 }
 
-Place Nest::addConstant(float value) {
-  const auto known =
-      std::find_if(constants_.begin(), constants_.end(), [&](const auto& c) { return c.second == value; });
-  int t = static_cast<int>(k_.tensors.size());
-  if (known != constants_.end()) {
-    t = known->first;
-  } else {
-    Tensor constant;
-    constant.name = "constant." + std::to_string(++values_);
-    constant.use = Buffer::Use::kConstant;
-    k_.tensors.push_back(std::move(constant));
-    constants_.emplace_back(t, value);
-  }
-  return placeOf({t, {}});
-}
-
 int Nest::bufferOf(int tensor) {
   buffers_.resize(k_.tensors.size(), -1);
   int& buffer = buffers_[at(tensor)];
@@ -73,10 +57,7 @@ int Nest::bufferOf(int tensor) {
   const Tensor& t = k_.tensors[at(tensor)];
   Buffer made{t.name, t.use, t.bytes(), {}, false, isValue(t) ? Element::kF32 : t.element};
   if (isValue(t)) made.bytes = (bytesOfValue(t, lanes_) + 63) / 64 * 64;
-  for (const auto& [constant, value] : constants_) {
-    if (constant == tensor) made.values = {value};
-  }
-  if (t.use == Buffer::Use::kConstant && made.values.empty()) {
+  if (t.use == Buffer::Use::kConstant) {
     made.values.resize(static_cast<std::size_t>(t.dimensions.front().extent));
     std::iota(made.values.begin(), made.values.end(), 0.0F);
   }
@@ -149,6 +130,18 @@ void Nest::leave() {
   bodies_.pop_back();
   bodies_.back().push_back(std::move(node));
   if (loops_.empty()) phase().body = bodies_.back();
+}
+
+void Nest::enterTiles(int i, std::int64_t tile) {
+  k_.indices[at(i)].loop = Index::Loop::kSerial;
+  k_.indices[at(i)].tile = tile;
+  enter(i);
+}
+
+void Nest::leaveTiles() {
+  const int i = loops_.back().index;
+  leave();
+  k_.indices[at(i)].loop = Index::Loop::kNone;
 }
 
 int Nest::axisOf(int i) const {

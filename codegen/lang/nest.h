@@ -51,12 +51,13 @@ class Nest {
                   int packed = -1);
   /// The same with a vector for each combination.
   Access addVectors(const std::string& name, const std::vector<int>& indices);
-  /// One word of a constant.
-  Place addConstant(float value);
 
   void beginPhase(const std::string& name);
   void enter(int index);
   void leave();
+  /// The same of an index that has no loop in the kernel.
+  void enterTiles(int index, std::int64_t tile);
+  void leaveTiles();
   bool inLoop() const { return !loops_.empty(); }
 
   /// What a kernel that goes over these indices sees: each combination of whole and shorter tiles, the whole ones first.
@@ -91,7 +92,6 @@ class Nest {
   const int lanes_;
   TileProgram program_;
   std::vector<int> buffers_;  ///< by tensor; -1: none yet
-  std::vector<std::pair<int, float>> constants_;
   std::vector<std::map<int, std::int64_t>>
       moved_;  ///< by stream of the phase: bytes a step of those axes that were asked about
   std::vector<Loop> loops_;

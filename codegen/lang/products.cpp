@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how a sum of products becomes a Contract: which factor lies along its vectors, which index has a row of sums for each number, and
-// what is made of the sums before they are stored.
+// Decides how a sum of products, or a sum, minimum or maximum of elements, becomes a Contract: what lies along its vectors, which index has a
+// row of sums for each number, and what is made of the sums before they are stored.
 #include <algorithm>
 #include <functional>
 #include <limits>
@@ -14,29 +14,32 @@
 namespace cubejit::lang {
 namespace {
 
-// The only sum in an expression; null if there is none, or several reductions.
-const Expr* onlySum(const Expr& e) {
-  if (const auto* how = std::get_if<Reduction>(&e.what)) return how->combine == Combine::kSum ? &e : nullptr;
-  const Expr* found = nullptr;
-  for (const Expr& part : e.of) {
+// The only reduction in an expression; null if there is none, or if there are several.
+Expr* onlyReduction(Expr& e) {
+  if (std::holds_alternative<Reduction>(e.what)) return &e;
+  Expr* found = nullptr;
+  for (Expr& part : e.of) {
     const std::function<bool(const Expr&)> reduces = [&](const Expr& x) {
       return std::holds_alternative<Reduction>(x.what) || std::any_of(x.of.begin(), x.of.end(), reduces);
     };
     if (!reduces(part)) continue;
-    const Expr* const here = onlySum(part);
+    Expr* const here = onlyReduction(part);
     if (found != nullptr || here == nullptr) return nullptr;
     found = here;
   }
   return found;
 }
 
-// Whether a value is the sum and the target's element as it is.
+// Whether a value is the target's element as it is, combined with the sum, minimum or maximum. Of numbers that compare as equal, or not at all, the
+// second operand is the result, which is the reduction's.
 bool addsTo(const Access& target, const Expr& value, const Expr* sum) {
   const auto* op = std::get_if<Apply>(&value.what);
-  if (op == nullptr || op->operation != operationNamed("add")) return false;
-  const Expr& other = value.of[sum == value.of.data() ? 1 : 0];
-  const auto* access = std::get_if<Access>(&other.what);
-  return (sum == value.of.data() || sum == &value.of[1]) && access != nullptr && *access == target;
+  const Combine combine = std::get<Reduction>(sum->what).combine;
+  const char* const word = combine == Combine::kSum ? "add" : toString(combine);
+  if (op == nullptr || op->operation != operationNamed(word)) return false;
+  const bool first = sum == value.of.data() && combine == Combine::kSum;
+  const auto* access = std::get_if<Access>(&value.of[first ? 1 : 0].what);
+  return (first || sum == &value.of[1]) && access != nullptr && *access == target;
 }
 
 bool fits32(std::int64_t bytes) { return std::abs(bytes) <= std::numeric_limits<std::int32_t>::max(); }
@@ -65,10 +68,12 @@ std::optional<Statements::Product> Statements::dotProductOf(const Expr& sum, int
   return p;
 }
 
-std::optional<Statements::Product> Statements::productOf(const Expr& sum, int vector, const std::vector<int>& indices) {
-  const Expr& inner = sum.of.front();
+std::optional<Statements::Product> Statements::productOf(Expr& sum, int vector, const std::vector<int>& indices) {
+  Expr& inner = sum.of.front();
+  const auto& how = std::get<Reduction>(sum.what);
   std::vector<Expr> factors{inner};
-  if (const auto* op = std::get_if<Apply>(&inner.what); op != nullptr && op->operation == operationNamed("mul"))
+  if (const auto* op = std::get_if<Apply>(&inner.what);
+      how.combine == Combine::kSum && op != nullptr && op->operation == operationNamed("mul"))
     factors = inner.of;
   // Two numbers or two sums are no factors; what is no element yet is computed before.
   const auto along = [&](const Expr& factor) {
@@ -80,27 +85,29 @@ std::optional<Statements::Product> Statements::productOf(const Expr& sum, int ve
   std::iter_swap(factors.begin(), lies);
   Product p;
   p.vector = vector;
-  p.over = std::get<Reduction>(sum.what).over;
+  p.over = how.over;
+  p.combine = how.combine;
   p.vectors = nest_.placeOf(std::get<Access>(factors.front().what));
-  p.other = nest_.addConstant(1);
   if (factors.size() > 1) {
     const bool element = std::holds_alternative<Access>(factors[1].what);
     const bool reads = !elementsOf(factors[1]).empty();
-    const Access other = element ? std::get<Access>(factors[1].what) : reads ? stored(factors[1], vector) : Access{};
+    Access other = element ? std::get<Access>(factors[1].what) : reads ? stored(factors[1], vector) : Access{};
     if (!element && !reads) return std::nullopt;
-    p.other = nest_.placeOf(other);
-    p.otherToo = p.other.contiguous(vector);
-    if (!p.otherToo && (p.other.element != Element::kF32 || !p.other.sameAlong(vector))) {
-      p.other = nest_.placeOf(stored({other, {}}, vector));
-      p.otherToo = p.other.contiguous(vector);
+    Place place = nest_.placeOf(other);
+    if (!place.contiguous(vector) && (place.element != Element::kF32 || !place.sameAlong(vector))) {
+      other = stored({other, {}}, vector);
+      place = nest_.placeOf(other);
     }
+    p.otherToo = place.contiguous(vector);
+    p.other = place;
+    inner = call("mul", {factors[0], {other, {}}});
   }
   // Rows share vectors where they can.
   const auto shareable = [&](const Place& place) {
     return std::any_of(indices.begin(), indices.end(),
                        [&](int i) { return i != vector && nest_.index(i).seen() > 1 && place.sameAlong(i); });
   };
-  if (p.otherToo && !shareable(p.vectors) && shareable(p.other)) std::swap(p.vectors, p.other);
+  if (p.otherToo && !shareable(p.vectors) && shareable(*p.other)) std::swap(p.vectors, *p.other);
   return p;
 }
 
@@ -114,31 +121,45 @@ void Statements::chooseRows(Product& p, const std::vector<int>& indices) const {
   }
 }
 
-std::string Statements::refusalWithRows(Product& p, const Place& to) {
-  const auto size = [&](int i) { return nest_.index(i).seen(); };
-  const auto rows = [&] { return p.rows < 0 ? 1 : size(p.rows); };
-  const auto refusal = [&]() -> std::string {
-    if (rows() * ((size(p.vector) + lanes_ - 1) / lanes_) > isa_.vectorRegs)
-      return "more sums than the " + std::to_string(isa_.vectorRegs) + " vector registers hold";
-    return refusalOf(p, to, {});
-  };
-  std::string refused = refusal();
-  if (!refused.empty() && p.rows >= 0 && nest_.index(p.rows).loop == Index::Loop::kNone) {
-    p.rows = -1;  // an index without a loop is gone over from outside
-    refused = refusal();
-  }
+std::string Statements::refusalOfTile(const Product& p, const Place& to) {
+  const auto size = [&](int i) { return i < 0 ? 1 : nest_.index(i).seen(); };
+  const std::int64_t rows = size(p.rows);
+  std::string refused = "more sums than the " + std::to_string(isa_.vectorRegs) + " vector registers hold", tiles;
+  if (rows * vectorsOf(p) <= isa_.vectorRegs) refused = refusalOf(p, to, {});
   if (refused.empty()) return refused;
-  const Index& along = nest_.index(p.vector);
-  const std::string fix =
-      along.loop == Index::Loop::kNone
-          ? "Go over " + along.name + " in tiles: 'loop NAME in EXTENT by TILE'"
-          : "Tiles of " + along.name + (p.rows < 0 ? "" : " or " + nest_.index(p.rows).name) + " must be smaller";
-  return "a sum for each of " + std::to_string(rows()) + " x " + std::to_string(size(p.vector)) +
-         " elements in vectors of " + std::to_string(lanes_) + " lanes: " + refused + ". " + fix;
+  for (const int i : {p.vector, p.rows}) {
+    if (i >= 0 && nest_.index(i).loop != Index::Loop::kNone)
+      tiles += (tiles.empty() ? "" : " or ") + nest_.index(i).name;
+  }
+  return std::string("a ") + toString(p.combine) + " for each of " + std::to_string(rows) + " x " +
+         std::to_string(size(p.vector)) + " elements in vectors of " + std::to_string(lanes_) + " lanes: " + refused +
+         ". Tiles of " + tiles + " must be smaller";
 }
 
-bool Statements::contract(const Access& target, const Expr& value) {
-  const Expr* const sum = onlySum(value);
+std::int64_t Statements::vectorsOf(const Product& p) const {
+  return (nest_.index(p.vector).seen() + lanes_ - 1) / lanes_;
+}
+
+std::optional<Statements::Tile> Statements::fittingTile(const Product& p) const {
+  constexpr std::int64_t kMasks = 4;
+  const std::int64_t room = isa_.vectorRegs - kMasks, vectors = vectorsOf(p);
+  // A step's vectors are in registers where something multiplies them, and so is what quads subtract; else two at a time.
+  const std::int64_t beside = !p.other ? 0 : p.products == Products::kQuads ? 2 : 1, two = p.other ? 0 : 2;
+  const auto open = [&](int i) { return i >= 0 && nest_.index(i).loop == Index::Loop::kNone; };
+  // As few as hold all, and all about as large.
+  const auto cut = [](std::int64_t all, std::int64_t most) {
+    most = std::clamp<std::int64_t>(most, 1, all - 1);
+    const std::int64_t parts = (all + most - 1) / most;
+    return (all + parts - 1) / parts;
+  };
+  if (open(p.rows)) return Tile{p.rows, cut(nest_.index(p.rows).extent, (room - two) / vectors - beside)};
+  const std::int64_t most = (room - two) / ((p.rows < 0 ? 1 : nest_.index(p.rows).seen()) + beside);
+  if (!open(p.vector) || most < 1 || vectors < 2) return std::nullopt;
+  return Tile{p.vector, cut(vectors, most) * lanes_};
+}
+
+bool Statements::contract(const Access& target, Expr value) {
+  Expr* const sum = onlyReduction(value);
   const int vector = contiguousIndex(target);
   if (sum == nullptr || vector < 0) return false;
   const std::vector<int> named = indicesOf(sum->of.front()), indices = indicesOf(target);
@@ -156,19 +177,30 @@ bool Statements::contract(const Access& target, const Expr& value) {
     tileProducts(*made, target);
     return true;
   }
-  if (made) refused = refusalWithRows(*made, to);
+  if (made) refused = refusalOfTile(*made, to);
   // Pairs that are not there yet need registers.
-  if (!made || (!refused.empty() && made->pairPitch != 0 && nest_.tensor(made->other.tensor).packed < 0)) {
+  const bool forms = made && made->pairPitch != 0 && nest_.tensor(made->other->tensor).packed < 0;
+  if (!made || (forms && !refused.empty() && !fittingTile(*made))) {
     if (!exactInF32(*sum)) return true;
     made = productOf(*sum, vector, indices);
-    if (made) chooseRows(*made, indices), refused = refusalWithRows(*made, to);
+    if (made) chooseRows(*made, indices), refused = refusalOfTile(*made, to);
   }
   if (!made) return false;
+  Product& p = *made;
+  if (!refused.empty() && !p.other && !fittingTile(p)) {
+    p.rows = -1;  // they share nothing, and may as well be gone over from outside
+    refused = refusalOfTile(p, to);
+  }
+  if (const std::optional<Tile> tile = fittingTile(p); tile && !refused.empty()) {
+    nest_.enterTiles(tile->index, tile->numbers);
+    contract(target, std::move(value));
+    nest_.leaveTiles();
+    return true;
+  }
   if (!refused.empty()) {
     fail(refused, ErrorCode::kLimitExceeded);
     return true;
   }
-  Product& p = *made;
   const auto size = [&](int i) { return nest_.index(i).seen(); };
   std::vector<int> around = indices;
   around.erase(std::remove(around.begin(), around.end(), vector), around.end());
@@ -201,7 +233,7 @@ bool Statements::contract(const Access& target, const Expr& value) {
       (f.any() && !refusalOf(p, to, f).empty()))
     return finishLater(target, value);
   if (p.products != Products::kF32) fillUpOther(p, *sum, false);
-  NewCall call{nameOf(target, "sum"), p.other, p.vectors, to, {}, {vector}, around};
+  NewCall call{nameOf(target, toString(p.combine)), p.other, p.vectors, to, {}, {vector}, around};
   if (p.rows >= 0) call.within.push_back(p.rows);
   call.within.insert(call.within.end(), p.over.begin(), p.over.end());
   if (!others.empty()) {
@@ -211,6 +243,7 @@ bool Statements::contract(const Access& target, const Expr& value) {
   nest_.call(call, [&](const Sizes& sizes) {
     Made called = product(p, to, call.d, f, sizes);
     called.accumulate = accumulates;
+    std::get<Contract>(called.kernel).addsToC = accumulates && p.combine != Combine::kSum;
     return called;
   });
   return true;
@@ -271,7 +304,7 @@ std::vector<Segment> Statements::segmentsOf(const Product& p, const Sizes& sizes
     }
     const int i = p.over[n];
     for (std::int64_t x = 0; x < sizes(i) && segments.size() < kMostSegments; ++x)
-      each(n + 1, {s.aOffset + x * p.other.apartAt(i), s.bOffset + x * p.vectors.apartAt(i), s.outer});
+      each(n + 1, {s.aOffset + x * p.otherApart(i), s.bOffset + x * p.vectors.apartAt(i), s.outer});
   };
   each(0, first);
   if (segments.size() >= kMostSegments)
@@ -285,8 +318,9 @@ Made Statements::product(const Product& p, const Place& to, const std::optional<
                          const Sizes& sizes) {
   Contract c;
   c.lanes = lanes_;
-  c.label = "sum";
+  c.label = toString(p.combine);
   c.products = p.products;
+  c.combine = p.combine;
   c.vectorsB = p.pairPitch != 0 ? Element::kPair : p.vectors.element;
   c.pairPitchB = p.pairPitch;
   c.result = to.element;
@@ -315,7 +349,7 @@ Made Statements::product(const Product& p, const Place& to, const std::optional<
   const std::int64_t terms = (sizes(last) + numbers - 1) / numbers,
                      half = p.products == Products::kPairs ? sizes(last) % 2 : 0, whole = terms - half,
                      unroll = std::min<std::int64_t>(whole, 4);
-  const std::int64_t aStep = numbers * p.other.apartAt(last), bStep = numbers * p.vectors.apartAt(last);
+  const std::int64_t aStep = numbers * p.otherApart(last), bStep = numbers * p.vectors.apartAt(last);
   const std::int64_t bias = p.products == Products::kQuads ? vectors * (shares ? 1 : rows) + 1 : 0;
   while (c.sets < 4 && (2 * c.sets + (shares ? 1 : 2)) * rows * vectors + 1 + bias <= isa_.vectorRegs - 2 &&
          2 * c.sets <= unroll && rows * vectors < 8)
@@ -339,9 +373,10 @@ Made Statements::product(const Product& p, const Place& to, const std::optional<
           return Use{static_cast<std::int16_t>(r * vectors + v),
                      static_cast<std::int16_t>((shares ? 0 : r * vectors) + v)};
         };
-        const std::int64_t row = k * aStep + r * p.other.apartAt(p.rows);
+        const std::int64_t row = k * aStep + r * p.otherApart(p.rows);
         if (!p.otherToo) {
           AOperand a;
+          a.kind = p.other ? AKind::kBroadcast : AKind::kOne;
           a.offset = offset(row);
           for (std::int64_t v = 0; v < vectors; ++v) a.uses.push_back(use(v));
           step.a.push_back(std::move(a));
@@ -350,7 +385,7 @@ Made Statements::product(const Product& p, const Place& to, const std::optional<
         for (std::int64_t v = 0; v < vectors; ++v) {
           AOperand a;
           a.kind = AKind::kVector;
-          a.offset = offset(row + v * lanes_ * elementBytes(p.other.element));
+          a.offset = offset(row + v * lanes_ * elementBytes(p.other->element));
           a.lanes = lanesOf(v);
           a.uses = {use(v)};
           step.a.push_back(std::move(a));
@@ -364,7 +399,7 @@ Made Statements::product(const Product& p, const Place& to, const std::optional<
   const std::int64_t times = unroll == 0 ? 0 : whole / unroll, rest = terms - times * unroll;
   if (times != 0) section(0, unroll, times);
   if (rest != 0) section(terms - rest, rest, 1);
-  if (p.otherToo) c.vectorsA = p.other.element;
+  if (p.otherToo) c.vectorsA = p.other->element;
   if (!near) fail("rows or terms of a sum that lie further apart than 2^31 bytes", ErrorCode::kLimitExceeded);
   double fmas = static_cast<double>(rows * vectors) / static_cast<double>(numbers);
   for (const int i : p.over) fmas *= static_cast<double>(sizes(i));

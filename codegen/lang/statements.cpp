@@ -333,13 +333,11 @@ void Statements::copyIntoWords(const Access& target, const Access& source) {
   transpose(Element::kHalf, 1);
 }
 
-void Statements::map(const Place& to, const std::vector<int>& indices, const Operands& operands, int vector,
-                     const std::vector<int>& over) {
+void Statements::map(const Place& to, const std::vector<int>& indices, const Operands& operands, int vector) {
   std::vector<int> around;
   std::copy_if(indices.begin(), indices.end(), std::back_inserter(around), [&](int i) { return i != vector; });
   const int rows = largest(around, [&](int i) { return nest_.index(i).seen(); });
   around.erase(std::remove(around.begin(), around.end(), rows), around.end());
-  around.insert(around.end(), over.begin(), over.end());
   NewCall call{nest_.tensor(to.tensor).name + ".map", operands.v, operands.b, to, operands.d, {}, around};
   for (const int i : {rows, vector}) {
     if (i >= 0) call.within.push_back(i);
@@ -391,15 +389,14 @@ void Statements::reduce(const Access& target, const Expr& reduction) {
     const Access part = stored({Reduction{how.combine, {along}}, {std::move(inner)}}, rest.back());
     return reduce(target, {Reduction{how.combine, std::move(rest)}, {{part, {}}}});
   }
-  if (!lanesOfTarget || (how.combine == Combine::kSum && !std::holds_alternative<Access>(inner.what))) {
+  if (!lanesOfTarget || !std::holds_alternative<Access>(inner.what)) {
     // Values in memory of their own are contiguous along what is wanted.
     const bool lanes = contains(indicesOf(inner), vector);
     const Access values = stored(std::move(inner), lanes ? vector : how.over.back());
     return store(target, {how, {{values, {}}}});
   }
-  if (how.combine == Combine::kSum)
-    return fail("a sum of " + nest_.tensor(std::get<Access>(inner.what).tensor).name + " that no instruction makes");
-  oneByOne(target, inner, how.combine, how.over);
+  fail(std::string(toString(how.combine)) + " of " + nest_.tensor(std::get<Access>(inner.what).tensor).name +
+       ", which no instruction makes");
 }
 
 void Statements::acrossLanes(const Access& target, const Expr& given, Combine how, int over) {
@@ -444,21 +441,6 @@ void Statements::acrossLanes(const Access& target, const Expr& given, Combine ho
         m.label = "lanes";
         return Made{m, {}, static_cast<double>(2 * m.rows)};
       });
-}
-
-void Statements::oneByOne(const Access& target, const Expr& inner, Combine how, const std::vector<int>& over) {
-  const Place to = nest_.placeOf(target);
-  if (to.element != Element::kF32)
-    return copy(target, stored({Reduction{how, over}, {inner}}, contiguousIndex(target)));
-  const int vector = contiguousIndex(target);
-  const auto* access = std::get_if<Access>(&inner.what);
-  const Place from =
-      nest_.placeOf(access != nullptr && nest_.placeOf(*access).contiguous(vector) ? *access : stored(inner, vector));
-  elementwise(target, {Number{identityOf(how)}, {}});
-  Expression f;
-  f.then(how == Combine::kMin ? ExpressionOp::kMin : ExpressionOp::kMax, ExpressionValue::element(),
-         ExpressionValue::d());
-  map(to, indicesOf(target), {.v = from, .d = to, .f = f}, vector, over);
 }
 
 }  // namespace cubejit::lang

@@ -20,15 +20,19 @@ class Statements {
   void lower(const Statement& statement);
 
  private:
-  /// A sum of products, of whose factors one lies along the vectors of sums.
+  /// A sum of products, of whose factors one lies along the vectors of sums; or a sum, minimum or maximum of elements that do.
   struct Product {
-    Place vectors, other;
-    bool otherToo = false;  ///< the other factor lies along the vectors, too
+    Combine combine = Combine::kSum;
+    Place vectors;
+    std::optional<Place> other{};  ///< what they are multiplied by, if anything
+    bool otherToo = false;         ///< the other factor lies along the vectors, too
     int vector = -1, rows = -1;
     std::vector<int> over;  ///< the last one innermost
     /// A step of pairs takes two numbers of the innermost index, one of quads four: a word of each factor.
     Products products = Products::kF32;
     std::int64_t pairPitch = 0;  ///< bytes from first to second members of `vectors`; 0: they are words
+    /// Bytes from one of the index's numbers to the next.
+    std::int64_t otherApart(int index) const { return other ? other->apartAt(index) : 0; }
   };
   static constexpr std::size_t kMostSegments = 1 << 16;
 
@@ -51,26 +55,30 @@ class Statements {
   Operands operandsOf(const Expr& value, int vector) const;
   /// Stores elements that are neither contiguous along `vector`, if there is one, nor an f32 that is the same all along it, so that they are.
   void storeUnlessAlong(Expr& value, int vector);
-  /// For all numbers of the target's indices, and of `over` around them.
-  void map(const Place& to, const std::vector<int>& indices, const Operands& operands, int vector,
-           const std::vector<int>& over = {});
+  /// For all numbers of the target's indices.
+  void map(const Place& to, const std::vector<int>& indices, const Operands& operands, int vector);
   void reduce(const Access& target, const Expr& reduction);
   void acrossLanes(const Access& target, const Expr& inner, Combine how, int over);
-  /// Precondition: an element of `inner` is contiguous along the target's contiguous index.
-  void oneByOne(const Access& target, const Expr& inner, Combine how, const std::vector<int>& over);
-  /// False if it is no sum of products that a Contract makes.
-  bool contract(const Access& target, const Expr& value);
+  /// False if it has no reduction that a Contract makes.
+  bool contract(const Access& target, Expr value);
   /// The value with the sum's factors, if that is one of quads, where a dot product takes them; nothing if they lie there.
   std::optional<Expr> withQuads(const Expr& value, const Expr& sum, int vector);
   /// Whether an integer sum of i8 is exact as one of f32; fails if it is not, and true of other sums.
   bool exactInF32(const Expr& sum);
   /// Nothing if the sum is none of dot products.
   std::optional<Product> dotProductOf(const Expr& sum, int vector);
-  /// Nothing if no factor lies along the vectors.
-  std::optional<Product> productOf(const Expr& sum, int vector, const std::vector<int>& indices);
+  /// Nothing if no factor lies along the vectors. One that has to be computed before is an element of the sum then.
+  std::optional<Product> productOf(Expr& sum, int vector, const std::vector<int>& indices);
   void chooseRows(Product& p, const std::vector<int>& indices) const;
-  /// Why there is no code of a product into that place, empty if there is: with rows, or one row at a time.
-  std::string refusalWithRows(Product& p, const Place& to);
+  /// Why there is no code of a product into that place, empty if there is.
+  std::string refusalOfTile(const Product& p, const Place& to);
+  std::int64_t vectorsOf(const Product& p) const;
+  struct Tile {
+    int index;
+    std::int64_t numbers;
+  };
+  /// How many numbers of an index, over which the kernel has no loop, go into registers at once; nothing if loops say how large all tiles are.
+  std::optional<Tile> fittingTile(const Product& p) const;
   /// The last word of an odd number of elements reaches behind them: they are read from rows that are filled up, with zeros if they are to be.
   void fillUpOther(Product& p, const Expr& sum, bool zeros);
   /// Combinations of the numbers of all indices but the innermost, the last of them fastest.

@@ -20,7 +20,7 @@ std::int64_t parts(std::int64_t all, std::int64_t each) { return (all + each - 1
 
 bool Statements::suitsTiles(const Product& p) const {
   if (isa_.matrixProduct(DType::kBf16) == nullptr || p.products != Products::kPairs || p.pairPitch != 0 || p.rows < 0 ||
-      nest_.tensor(p.other.tensor).packed >= 0)
+      nest_.tensor(p.other->tensor).packed >= 0)
     return false;
   const bool tails = std::any_of(p.over.begin(), p.over.end(), [&](int i) {
     return nest_.index(i).extent % std::max<std::int64_t>(1, nest_.index(i).seen()) != 0;
@@ -48,7 +48,7 @@ void Statements::tileProducts(const Product& p, const Access& target) {
         {nameOf(target, "tiles"), p.other, p.vectors, to, {}, {p.vector, p.rows}, around}, [&](const Sizes& sizes) {
           TileProduct m{.lanes = lanes_, .rows = sizes(p.rows), .cols = sizes(p.vector), .pairs = each};
           m.tileRows = parts(m.rows, parts(m.rows, isa_.matrixUnit()->rows));
-          m.aPitch = p.other.apartAt(p.rows), m.bPitch = 2 * p.vectors.apartAt(last);
+          m.aPitch = p.otherApart(p.rows), m.bPitch = 2 * p.vectors.apartAt(last);
           m.cPitch = to.apartAt(p.rows);
           m.aTile = m.tileRows * m.aPitch, m.bTile = 4 * kColumns, m.cTile = m.tileRows * m.cPitch;
           m.aStep = 4 * each, m.bStep = each * m.bPitch;

@@ -55,6 +55,16 @@ TEST(TileWork, DotProductsCountTheirMembers) {
   EXPECT_EQ(dots.writtenBytes, 4 * 8 * 32);
 }
 
+TEST(TileWork, WhatNothingIsMultipliedByIsOneOperation) {
+  for (const std::string how : {"sum", "max"}) {
+    const KernelWork w = sumOf(workOf(programOf(
+        "input X f32 [9, 37]\noutput Y f32 [37]\nindex i in 9\nindex j in 37\nY[j] = " + how + "[i](X[i, j])\n")));
+    EXPECT_EQ(w.flops, 9 * 37) << how;
+    EXPECT_EQ(w.readBytes, 4 * 9 * 37) << how;
+    EXPECT_EQ(w.writtenBytes, 4 * 37) << how;
+  }
+}
+
 TEST(TileWork, ElementByElement) {
   const KernelWork w =
       sumOf(workOf(programOf("input X f32 [10, 20]\ninput S f16 [10, 20]\noutput Y bf16 [10, 20]\nindex j in 20\n"

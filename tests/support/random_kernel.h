@@ -15,12 +15,17 @@ namespace cubejit {
 
 class RandomKernel {
  public:
-  explicit RandomKernel(unsigned seed) : rng_(seed), only_(seed % 3 == 0 ? "bf16" : seed % 7 == 1 ? "i8" : nullptr) {}
+  explicit RandomKernel(unsigned seed)
+      : rng_(seed),
+        times_(seed % 20 == 7 ? 11 : 1),
+        only_(seed % 3 == 0   ? "bf16"
+              : seed % 7 == 1 ? "i8"
+                              : nullptr) {}
 
   std::string text() {
     out_ = "cubejit kernel 1\nkernel random\n";
     for (int i = 0; i < 3; ++i) {
-      indices_.push_back({std::string(1, static_cast<char>('i' + i)), extentBelow(i == 2 ? 36 : 6), true});
+      indices_.push_back({std::string(1, static_cast<char>('i' + i)), extentBelow(i == 2 ? 36 : 6) * (i == 2 ? times_ : 1), true});
       out_ += "index " + indices_.back().name + " in " + std::to_string(indices_.back().extent) + "\n";
     }
     for (int t = 0; t < 3; ++t) declare("input", "x" + std::to_string(t), some());
@@ -240,6 +245,7 @@ class RandomKernel {
   }
 
   std::mt19937 rng_;
+  const int times_;  ///< so many times as many numbers has the largest index: more than registers hold, some of them
   const char* const
       only_;             ///< the type of all inputs, if it is one: of bf16 and i8 some products are dot products then
   bool serial_ = false;  ///< loops are: sums may go over their tiles

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Asks of sums, minima and maxima of elements down columns: do they pass over NaN, and are they kept in registers?
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "codegen/lang/lower.h"
+#include "codegen/lang/parse.h"
+#include "codegen/tile/interpret_program.h"
+
+namespace cubejit {
+namespace {
+
+TileProgram programOf(const std::string& lines, IsaLevel level) {
+  const auto kernel = lang::parse("cubejit kernel 1\nkernel test\n" + lines, {});
+  EXPECT_TRUE(kernel.ok()) << kernel.error().message;
+  auto program = lang::lower(*kernel, isaOf(level));
+  EXPECT_TRUE(program.ok()) << program.error().message;
+  return std::move(program).value();
+}
+
+// Wherever a NaN comes, and where there is nothing else.
+TEST(Reductions, MinimaAndMaximaPassOverNaN) {
+  constexpr std::size_t kRows = 7, kColumns = 41;
+  std::vector<float> x(kRows * kColumns), most(kColumns, -INFINITY), least(kColumns, 0.25F);
+  std::mt19937 random(3);
+  for (std::size_t at = 0; at < x.size(); ++at) {
+    const float known[] = {NAN, NAN, INFINITY, -INFINITY, static_cast<float>(random() % 100) / 100};
+    x[at] = at % kColumns == 8 ? NAN : known[random() % 5];
+    most[at % kColumns] = std::fmax(most[at % kColumns], x[at]);
+    least[at % kColumns] = std::fmin(least[at % kColumns], x[at]);
+  }
+  for (const IsaLevel level : {IsaLevel::kNeon, IsaLevel::kAvx2, IsaLevel::kAvx512}) {
+    const TileProgram program = programOf(
+        "input X f32 [7, 41]\noutput Y f32 [41]\noutput Z f32 [41]\nindex i in 7\nindex j in 41\n"
+        "Y[j] = max[i](X[i, j])\nZ[j] = 0.25\nloop k in 7 by 3\n  Z[j] = min(Z[j], min[k](X[k, j]))\n",
+        level);
+    std::vector<float> y(kColumns), z(kColumns);
+    ASSERT_TRUE(interpret(program, {x.data(), y.data(), z.data()}).ok());
+    EXPECT_EQ(y, most) << toString(level);
+    EXPECT_EQ(z, least) << toString(level);
+  }
+}
+
+TEST(Reductions, GoOnWhereTheyAre) {
+  for (const std::string value : {"max[k](X[k, i, j])", "min(Y[i, j], min[k](X[k, i, j]))", "sum[k](X[k, i, j])",
+                                  "Y[i, j] + sum[k](X[k, i, j])"}) {
+    const TileProgram program = programOf(
+        "input X f32 [20, 9, 50]\noutput Y f32 [9, 50]\nindex j in 50\nindex i in 9\nY[i, j] = 0\n"
+        "loop k in 20 by 8\n  Y[i, j] = " +
+            value + "\n",
+        IsaLevel::kAvx512);
+    EXPECT_EQ(program.buffers.size(), 2U) << value;
+    std::size_t maps = 0;
+    for (const Kernel& k : program.kernels) maps += std::holds_alternative<Map>(k) ? 1 : 0;
+    EXPECT_EQ(maps, 1U) << value << ": what is there before";
+  }
+}
+
+}  // namespace
+}  // namespace cubejit
