@@ -4,8 +4,8 @@
 // after legalisation, and generated code, bit by bit, for random contracts and moves of every kind.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
-#include <limits>
 #include <random>
 #include <vector>
 
@@ -56,6 +56,7 @@ class Units : public testing::TestWithParam<IsaLevel> {
   }
 
   Contract randomContract() {
+    constexpr Element kValues[] = {Element::kF32, Element::kF16, Element::kBf16, Element::kI32, Element::kI8};
     const int lanes = isa().lanes(), vectors = 1 + below(4);
     Contract c;
     c.lanes = lanes;
@@ -68,8 +69,7 @@ class Units : public testing::TestWithParam<IsaLevel> {
       for (int l = 0; l < lanes; ++l) table.push_back(below(c.tables.size() == 1 ? lanes : 2 * lanes));
     }
     if (c.tables.empty()) {
-      constexpr Element kResults[] = {Element::kF32, Element::kF16, Element::kBf16, Element::kI32, Element::kI8};
-      c.result = kResults[below(5)];
+      c.result = kValues[below(5)];
       if (isa().bf16Dot && below(2) == 0) c.products = below(2) == 0 ? Products::kQuads : Products::kPairs;
       if (c.products == Products::kPairs && below(2) == 0) {
         c.vectorsB = Element::kPair;
@@ -88,8 +88,7 @@ class Units : public testing::TestWithParam<IsaLevel> {
       }
     }
     if (c.products == Products::kF32) c.combine = static_cast<Combine>(1 + below(kCombines - 1));
-    constexpr Element kVectors[] = {Element::kF32, Element::kF16, Element::kBf16, Element::kI8, Element::kI32};
-    if (c.combine != Combine::kSum) c.vectorsB = kVectors[below(5)];
+    if (c.combine != Combine::kSum) c.vectorsB = kValues[below(5)];
     c.sets = std::max(1, std::min(1 + below(4), (isa().vectorRegs - 10) / static_cast<int>(c.accumulators.size())));
     c.copiesB = below(3) == 0;
     if (c.products == Products::kQuads) c.sets = std::min(c.sets, 2);
@@ -217,8 +216,7 @@ class Units : public testing::TestWithParam<IsaLevel> {
     return floats;
   }
 
-  static constexpr float kEdges[] = {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
-                                     -std::numeric_limits<float>::infinity(), 0.0F, -0.0F};
+  static constexpr float kEdges[] = {NAN, INFINITY, -INFINITY, 0.0F, -0.0F};
   std::mt19937 rng_{2};
   bool masks_ = true;
 };

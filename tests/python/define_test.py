@@ -88,7 +88,7 @@ def argmax(k, type=("f32", "bf16", "f16"), M=64, N=200, rows=(4, 1, 2, 8)):
 
 
 @cubejit.define
-def pooling(k, type=("f32", "bf16", "f16"), N=2, H=17, W=19, C=32, channels=(16, 8, 32)):
+def pooling(k, type=("f32", "bf16", "f16"), N=2, H=17, W=19, C=32, channels=(16, 8, 32, 64)):
     """Pooling of channels last, windows of 3 x 3 with stride 2:
     the greatest, passing over NaN, and the mean."""
     h, w = (H - 3) / 2 + 1, (W - 3) / 2 + 1
