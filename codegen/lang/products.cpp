@@ -401,7 +401,8 @@ Made Statements::product(const Product& p, const Place& to, const std::optional<
   if (rest != 0) section(terms - rest, rest, 1);
   if (p.otherToo) c.vectorsA = p.other->element;
   if (!near) fail("rows or terms of a sum that lie further apart than 2^31 bytes", ErrorCode::kLimitExceeded);
-  double fmas = static_cast<double>(rows * vectors) / static_cast<double>(numbers);
+  // A vector that is added once takes as long as it takes to come, mostly from beyond L1.
+  double fmas = static_cast<double>(rows * vectors) / static_cast<double>(numbers) * (p.other ? 1 : 4);
   for (const int i : p.over) fmas *= static_cast<double>(sizes(i));
   return {std::move(c), std::move(list), fmas};
 }

@@ -29,6 +29,7 @@ class RandomKernel {
       out_ += "index " + indices_.back().name + " in " + std::to_string(indices_.back().extent) + "\n";
     }
     for (int t = 0; t < 3; ++t) declare("input", "x" + std::to_string(t), some());
+    const std::string product = only_ != nullptr ? productOfMatrices() : "";
     // Loops over an index of their own; outputs go along it.
     const int loops = below(3);
     std::vector<std::size_t> along;
@@ -83,6 +84,7 @@ class RandomKernel {
     }
     for (const auto& [name, dimensions] : outputs)
       out_ += indent + name + subscripts(dimensions) + " = " + expression(dimensions, 3) + "\n";
+    out_ += product;
     // Declarations of outputs stand in front.
     const std::size_t end = out_.find("input x0");
     return out_.substr(0, end) + head_ + out_.substr(end);
@@ -171,6 +173,29 @@ class RandomKernel {
     const Tensor& t = *fit[static_cast<std::size_t>(below(static_cast<int>(fit.size())))];
     return t.name + subscripts(t.dimensions);
   }
+  // Lines of a product of two inputs in any order, as they lie or of copies in another one.
+  std::string productOfMatrices() {
+    std::vector<std::size_t> all{0, 1, 2};
+    std::shuffle(all.begin(), all.end(), rng_);
+    const auto shuffled = [&](std::size_t x, std::size_t y) {
+      return below(2) == 0 ? std::vector<std::size_t>{x, y} : std::vector<std::size_t>{y, x};
+    };
+    std::string lines, factors;
+    for (const char* name : {"ma", "mb"}) {
+      const std::size_t own = all[name[1] == 'a' ? 0 : 1];
+      std::vector<std::size_t> dimensions = shuffled(own, all[2]);
+      declare("input", name, dimensions);
+      std::string factor = name + subscripts(dimensions);
+      if (below(2) == 0) {
+        const std::string copy = std::string("c") + name + subscripts(shuffled(own, all[2]));
+        lines += "let " + copy + " = " + std::exchange(factor, copy) + "\n";
+      }
+      factors += (factors.empty() ? "" : " * ") + factor;
+    }
+    const std::vector<std::size_t> target = shuffled(all[0], all[1]);
+    head_ += line("output", "m", target);
+    return lines + "m" + subscripts(target) + " = sum" + subscripts({all[2]}) + "(" + factors + ")\n";
+  }
   std::string reduction(const std::vector<std::size_t>& outside, int depth) {
     std::vector<std::size_t> indices = outside;
     std::vector<std::size_t> over;
@@ -180,7 +205,7 @@ class RandomKernel {
     }
     if (over.empty()) over.push_back(static_cast<std::size_t>(below(3)));
     indices.insert(indices.end(), over.begin(), over.end());
-    if (below(5) == 0) {
+    if (below(5) == 0 && times_ == 1) {  // for each number all are evaluated
       if (const std::string first = firstExtremum(indices, over); !first.empty()) return first;
     }
     // Each index is named by an element that has it: one input at least has all of them, or their product does.
