@@ -88,7 +88,8 @@ def tuned(options, problem):
         if not file.exists():
             continue
         settings = dict(problem["set"], **({"batch": problem["batch"]} if stem in KERNELS_OF_BATCHES else {}))
-        settings |= cubejit_command.kernel_tuned(options.command, file, settings, options.threads, options.tune)
+        settings |= cubejit_command.kernel_tuned(options.command, file, settings, options.threads,
+                                                 options.tune + problem["flops"] / 1e9)
         found = min((cubejit_command.kernel_time(options.command, file, settings, options.threads) for _ in range(3)),
                     key=lambda found: found.get("ns_min", math.inf))
         error = found.get("error", error)
@@ -213,7 +214,7 @@ def main():
     parser.add_argument("--openblas", default=str(build / "bench/peer_matmul"), help="a peer_matmul, with what stands before it")
     parser.add_argument("--python", default=compare_peers.PYTHON, help="a Python with PyTorch, with what stands before it")
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--tune", type=float, default=4, help="seconds for each kernel and problem")
+    parser.add_argument("--tune", type=float, default=4, help="seconds for each kernel and problem, and one more for each 10^9 FLOP")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--milliseconds", type=float, default=200, help="per peer, problem, layout and round; ours takes 200")
     parser.add_argument("--match", default="", help="only problems in whose names this is found: '^gemm', 'softmax|512x512x512 nn'")

@@ -173,6 +173,9 @@ class Checker {
         const Index& i = index(term.index);
         if (i.loop != Index::Loop::kNone && !contains(loops_, term.index))
           fail(line_, "index " + i.name + " stands outside its loop of line " + std::to_string(i.line));
+        if (std::abs(term.factor) > kMostElements / std::max<std::int64_t>(1, dimension.stride))
+          fail(line_, "steps of " + i.name + " in dimension " + std::to_string(d) + " of " + t.name +
+                          " are further than 2^37 elements");
         const std::int64_t end = term.factor * (i.extent - 1);
         least += std::min<std::int64_t>(0, end), most += std::max<std::int64_t>(0, end);
       }

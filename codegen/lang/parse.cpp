@@ -189,7 +189,7 @@ class Parser : private Reading {
     for (auto d = t.dimensions.rbegin(); d != t.dimensions.rend(); ++d) {
       d->stride = dense;
       dense *= d->extent;
-      if (dense > kMostNumber * 64) {
+      if (dense > kMostElements) {
         in_.fail(t.name + " has more than 2^37 elements");
         break;
       }
@@ -200,6 +200,9 @@ class Parser : private Reading {
         if (d > 0) in_.expectSymbol(",");
         const Subscript stride = affine("a stride");
         if (!stride.terms.empty() || stride.constant < 0) in_.fail("a stride is a number from 0 up");
+        const std::int64_t most = kMostElements / std::max<std::int64_t>(1, t.dimensions[d].extent);
+        if (stride.constant > most)
+          in_.fail("dimension " + std::to_string(d) + " of " + t.name + " reaches over more than 2^37 elements");
         t.dimensions[d].stride = stride.constant;
       }
       in_.expectSymbol("]");

@@ -186,7 +186,7 @@ Subscript Reading::atom(std::string_view what, int depth) {
     in_.expectSymbol(")");
     return s;
   }
-  if (!in_.atName()) return {{}, in_.integer(0, kMostNumber, what)};
+  if (!in_.atName()) return {{}, in_.integer(0, kMostElements, what)};
   const std::string name = in_.name(what);
   const Name* found = find(name);
   if (found != nullptr && found->kind == Name::Kind::kParameter) return {{}, numberOf(*found)};

@@ -22,6 +22,9 @@
 
 namespace cubejit::lang {
 
+/// From a tensor's first element to its last one.
+inline constexpr std::int64_t kMostElements = std::int64_t{1} << 37;
+
 /// What begins at 0. Without a loop over it, it is whole wherever it stands.
 struct Index {
   enum class Loop : std::uint8_t { kNone, kSerial, kParallel };

@@ -260,6 +260,15 @@ void Statements::copy(const Access& target, const Access& source) {
   const bool pads = isValue(t) && vector >= 0 && target.at.back() == Subscript{{{vector, 1}}, 0} &&
                     t.dimensions.back().extent == size(vector);
   const auto padding = [&](const Sizes& sizes) { return pads ? (inWord - sizes(vector) % inWord) % inWord : 0; };
+  const bool turns = turned >= 0 && contains(indices, turned) && !from.sameAlong(vector);
+  const std::vector<Sizes> variants = nest_.variants({vector});
+  if (vector >= 0 && !from.contiguous(vector) && !turns && std::any_of(variants.begin(), variants.end(), padding)) {
+    // What goes element by element fills nothing up.
+    std::stable_partition(indices.begin(), indices.end(), [&](int i) { return i != vector; });
+    const Access made = nest_.addValue("value", indices);
+    copy(made, source);
+    return copy(target, made);
+  }
   if (vector >= 0 && from.contiguous(vector)) {
     const int rows = largest(others(vector, -1), size);
     return nest_.call(
@@ -273,7 +282,7 @@ void Statements::copy(const Access& target, const Access& source) {
           return Made{m, {}, static_cast<double>(m.rows * (m.cols / lanes_ + 1))};
         });
   }
-  if (vector >= 0 && turned >= 0 && contains(indices, turned) && !from.sameAlong(vector)) {
+  if (vector >= 0 && turns) {
     return nest_.call({nameOf(target, "transpose"), from, {}, to, {}, {vector, turned}, others(vector, turned)},
                       [&](const Sizes& sizes) {
                         Transpose m{.lanes = lanes_, .rows = sizes(vector), .cols = sizes(turned)};

@@ -118,6 +118,8 @@ TEST(KernelMistakes, AreNamedWithTheirLine) {
       {"parallel i in M by 2",
        "index q in 9\nlet f[q]\nparallel n in 4\n parallel m in 3\n  f[2 * n + m] = 1\nparallel i in M by 2",
        "tasks of the parallel loop over m (line 11) write the same elements of f: no dimension of it is m's own"},
+      {"X f32 [M, N]", "X f32 [M, N] strides [17179869185, 1]",
+       "dimension 0 of X reaches over more than 2^37 elements"},
       {"parameter N\n", "parameter N\nrequire M != N\n", "expected <=, <, ==, >= or >"},
       {"parameter N\n", "parameter N\nparameter T in f32 3\n", "types and numbers in one list"},
       {"parameter N\n", "parameter N\nparameter T in 3 f32\n", "types and numbers in one list"},

@@ -116,6 +116,13 @@ TEST(KernelLanguage, EveryFormOfStatement) {
       "X[d, c]\n",
       "input X f32 [50]\noutput Y f32 [1]\nindex o in 1\nY[o] = 0\nloop a in 50 by 24\n  loop b in a by 8\n"
       "    Y[o] = Y[o] + sum[b](X[b])\n",
+      // Bytes that lie apart, or are one for all, are copied one by one into rows that dot products read by words.
+      "input A i8 [28, 3] strides [2, 56]\ninput B i8 [3, 5] strides [2, 8]\noutput C f32 [5, 28]\nindex i in "
+      "28\nindex j in "
+      "5\nindex k in 3\nlet turned[j, k] = B[k, j]\nC[j, i] = sum[k](A[i, k] * turned[j, k])\n",
+      "input A i8 [28, 3] strides [0, 0]\ninput B i8 [3, 5] strides [0, 1]\noutput C f32 [5, 28]\nindex i in 28\nindex "
+      "j in "
+      "5\nindex k in 3\nlet turned[j, k] = B[k, j]\nC[j, i] = sum[k](A[i, k] * turned[j, k])\n",
       // Two parallel loops number the parts of a sum.
       "input X f32 [3, 10, 4]\noutput Y f32 [4]\nindex c in 4\nindex p in 9\nlet parts[p, c]\nindex x in 4\nindex y in "
       "2\n"

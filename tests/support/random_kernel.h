@@ -25,7 +25,8 @@ class RandomKernel {
   std::string text() {
     out_ = "cubejit kernel 1\nkernel random\n";
     for (int i = 0; i < 3; ++i) {
-      indices_.push_back({std::string(1, static_cast<char>('i' + i)), extentBelow(i == 2 ? 36 : 6) * (i == 2 ? times_ : 1), true});
+      indices_.push_back(
+          {std::string(1, static_cast<char>('i' + i)), extentBelow(i == 2 ? 36 : 6) * (i == 2 ? times_ : 1), true});
       out_ += "index " + indices_.back().name + " in " + std::to_string(indices_.back().extent) + "\n";
     }
     for (int t = 0; t < 3; ++t) declare("input", "x" + std::to_string(t), some());
