@@ -10,7 +10,7 @@
 namespace cubejit {
 namespace {
 
-constexpr std::int64_t kMostBiasParts = 1 << 13;  // each has a list of its own
+constexpr std::int64_t kMostBiasParts = 1 << 16;  // steps of a loop
 
 }  // namespace
 

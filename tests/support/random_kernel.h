@@ -17,7 +17,7 @@ class RandomKernel {
  public:
   explicit RandomKernel(unsigned seed)
       : rng_(seed),
-        times_(seed % 20 == 7 ? 11 : 1),
+        times_(seed % 40 == 7 ? 11 : 1),
         only_(seed % 3 == 0   ? "bf16"
               : seed % 7 == 1 ? "i8"
                               : nullptr) {}

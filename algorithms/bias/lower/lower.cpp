@@ -178,7 +178,9 @@ class BiasKernel {
 
   // Vectors of pixels, then the pixels that are left of an image, plane or row.
   void pixelLanes() {
-    constexpr std::int64_t kRows = 8;  // channels side by side: they hide the latency of an addition
+    constexpr std::int64_t kSumsAtOnce = 8;  // channels side by side: they hide the latency of an addition
+    constexpr std::int64_t kReach = std::int64_t{1} << 30;  // of a displacement
+    const std::int64_t rows = std::clamp(kReach / std::max<std::int64_t>(1, y_.cStride), std::int64_t{1}, kSumsAtOnce);
     const std::int64_t vectors = pixels_ / lanes_;
     std::string indent, all;
     struct Sums {
@@ -194,7 +196,7 @@ class BiasKernel {
       sums.parts = sumParts(
           sums.name, channels + ", " + sums.lane, count,
           [&](std::string& within) {
-            const std::string c = parallel(within, fresh("c"), channels_, kRows);
+            const std::string c = parallel(within, fresh("c"), channels_, rows);
             return Own{c + ", " + sums.lane, "[" + c + ", " + sums.lane + "]"};
           },
           [&, lanes = lanes, from = from](const Place& at, const Own& one) {
