@@ -10,7 +10,7 @@
 namespace cubejit {
 namespace {
 
-// dy of any type, in any layout, but for those of more runs of pixels than lists should hold.
+// dy of any type, in any layout, but for those of more runs of pixels than loops should step over.
 bool biasTakes(const Problem& p, TensorId t) {
   constexpr std::int64_t kMostRuns = 1 << 19, kMostRunsOfViews = 1 << 16;
   if (t != TensorId::kDy) return isCore(p, t);

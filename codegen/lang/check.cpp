@@ -210,26 +210,38 @@ class Checker {
   // Whether both places are the same for no two different numbers of an index, whatever the others are; but for parallel loops that step further
   // and tell apart by themselves, as n does in [8 * n + q]: of tasks that differ in q alone it is the same.
   bool tellsApart(const Subscript& x, const Subscript& y, int q) const {
-    std::int64_t least = y.constant - x.constant, most = least;  // of what else y has more than x
-    const auto factorOf = [&](const Subscript& s, int of) {
-      for (const Subscript::Term& term : s.terms) {
-        if (isPartOf(k_.indices, term.index, of)) return term.factor;
-      }
-      return std::int64_t{0};
-    };
     const std::int64_t factor = factorOf(x, q);
+    const auto further = [&](const Subscript::Term& term) {
+      return index(term.index).loop == Index::Loop::kParallel && index(term.index).extent > 1 &&
+             std::abs(term.factor) > std::abs(factor);
+    };
+    const auto holds = [&](const Subscript::Term& term) { return !further(term) || stepsOver(x, y, term.index); };
+    return stepsOver(x, y, q) && std::all_of(x.terms.begin(), x.terms.end(), holds) &&
+           std::all_of(y.terms.begin(), y.terms.end(), holds);
+  }
+
+  std::int64_t factorOf(const Subscript& s, int loop) const {
+    for (const Subscript::Term& term : s.terms) {
+      if (isPartOf(k_.indices, term.index, loop)) return term.factor;
+    }
+    return 0;
+  }
+
+  // Whether a number of the loop is a longer step in both than all that is not a parallel loop's longer one.
+  bool stepsOver(const Subscript& x, const Subscript& y, int loop) const {
+    std::int64_t least = y.constant - x.constant, most = least;  // of what else y has more than x
+    const std::int64_t factor = factorOf(x, loop);
     const auto add = [&](const Subscript& s, std::int64_t sign) {
       for (const Subscript::Term& term : s.terms) {
+        const bool longer =
+            index(term.index).loop == Index::Loop::kParallel && std::abs(term.factor) > std::abs(factor);
+        if (longer || isPartOf(k_.indices, term.index, loop)) continue;
         const std::int64_t end = sign * term.factor * (index(term.index).extent - 1);
-        if (isPartOf(k_.indices, term.index, q)) continue;
-        if (index(term.index).loop == Index::Loop::kParallel && std::abs(term.factor) > std::abs(factor) &&
-            tellsApart(x, y, term.index))
-          continue;
         least += std::min<std::int64_t>(0, end), most += std::max<std::int64_t>(0, end);
       }
     };
     add(x, -1), add(y, 1);
-    return factor != 0 && factor == factorOf(y, q) && std::max(std::abs(least), std::abs(most)) < std::abs(factor);
+    return factor != 0 && factor == factorOf(y, loop) && std::max(std::abs(least), std::abs(most)) < std::abs(factor);
   }
 
   void races(const Access& a) {

@@ -8,7 +8,7 @@
 
 namespace cubejit::lang {
 
-/// Of what happens for some number (lang/empty.h), checks that
+/// Checks that, in loops and statements that happen for some number (lang/empty.h),
 ///   every subscript lies within its dimension, for all numbers of its indices;
 ///   what is read has been written, by an earlier line, if it is no input; no input is written, every output that has elements is;
 ///   a target names every index that its expression has values along, and each once; not that of a loop which sees one number at a time;

@@ -89,9 +89,10 @@ class Uses {
     if (!both || vector < 0) return;
     for (const Access* factor : *both) {
       const Place place = placeOf(k_, *factor);
+      if (!place.sameAlong(vector)) continue;
       for (const int i : std::get<Reduction>(sum.what).over) {
         const int dimension = dimensionOf(*factor, i);
-        if (place.sameAlong(vector) && !place.contiguous(i) && dimension >= 0) of(*factor).summed = dimension;
+        if (!place.contiguous(i) && dimension >= 0) of(*factor).summed = dimension;
       }
     }
   }

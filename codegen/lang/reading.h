@@ -79,8 +79,8 @@ class Reading {
   };
   static const ReductionWord* reductionNamed(std::string_view word);
   Expr reduce(const ReductionWord& how, int depth);
-  /// Of the indices' combinations, counted from 0 with the last index fastest, the first one at which `inner` is the extremum; their count if it is
-  /// nowhere.
+  /// Which combination of the indices is the first one at which `inner` is the extremum: they are counted from 0, the last index fastest. Where none
+  /// is, how many there are.
   Expr firstAt(const ReductionWord& how, const std::vector<int>& over, const Expr& inner);
   Expr operation(const std::string& name, int depth);
 };

@@ -29,11 +29,11 @@ class ContractRegisters {
   int sums() const { return sums_; }
   int sets() const { return sums_ * c_.sets; }
   int kept() const { return kept_; }
-  /// Of a vector of B; -1: it has none, and is loaded where it is used.
+  /// The register of a vector of B; -1: it has none, and is loaded where it is used.
   int vectorB(int b) const { return b < vectorsB_ ? kept_ + b : -1; }
   /// Vectors of B that have registers.
   int vectorsB() const { return vectorsB_; }
-  /// Of the first table of Contract::tables, of PairCode's; -1: tables are loaded into temporaries.
+  /// The registers of the first table of Contract::tables, and of PairCode's; -1: tables are loaded into temporaries.
   int tables() const { return tables_; }
   int pairTables() const { return pairTables_; }
   const std::vector<int>& temporaries() const { return temporaries_; }

@@ -64,7 +64,7 @@ TEST(KernelNumbers, EveryForm) {
   }
 }
 
-// Of a row of each sort, on every ISA: which number is told, and that it is the first.
+// Rows of each sort, on every ISA: the number that is told is right, and the first one.
 TEST(KernelNumbers, FirstExtremaOfEqualInfiniteAndNoNumbers) {
   const std::string text = withHead(
       "input X f32 [6, 40]\noutput Y i32 [6]\noutput Z i32 [6]\nindex j in 40\nparallel i in 6 by 4\n"

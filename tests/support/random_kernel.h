@@ -231,10 +231,10 @@ class RandomKernel {
     if (depth > 0 && below(4) == 0) inner = "tanh(" + inner + ") + " + inner;
     static constexpr const char* kHow[] = {"sum", "sum", "min", "max"};
     const std::string how = kHow[below(4)], text = how + subscripts(over) + "(" + inner + ")";
-    // Of nothing they are infinite, and so would be what is made of them.
+    // An extremum of nothing is infinite, and so would be what is made of it.
     return !empty(over) || how == "sum" ? text : how + "(" + text + (how == "min" ? ", 2)" : ", -2)");
   }
-  // Of an input, which is the same to the last bit for whoever computes it; nothing if none has all indices.
+  // Text of where an input has its extremum; empty if no input has all indices. Inputs are the same to the last bit for whoever computes it.
   std::string firstExtremum(const std::vector<std::size_t>& indices, const std::vector<std::size_t>& over) {
     for (const Tensor& t : tensors_) {
       const auto fits = [&](std::size_t d) {

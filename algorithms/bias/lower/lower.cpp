@@ -37,14 +37,13 @@ class BiasKernel {
   }
 
   std::string text() {
-    const std::int64_t block = y_.plain()  ? 1
-                               : y_.c0 > 0 ? y_.c0
-                                           : channels_,
-                       blocks = ceilDiv(channels_, block),
-                       between = y_.plain()  ? y_.cStride
-                                 : y_.c0 > 0 ? y_.blockStride
-                                             : 0,
-                       bytes = byteSize(y_.dtype);
+    const std::int64_t bytes = byteSize(y_.dtype);
+    std::int64_t block = 1, between = y_.cStride;
+    if (y_.c0 > 0)
+      block = y_.c0, between = y_.blockStride;
+    else if (y_.channelsLast)
+      block = channels_, between = 0;
+    const std::int64_t blocks = ceilDiv(channels_, block);
     head_ =
         "cubejit kernel 1\nkernel bias\ninput dy " + std::string(toString(storedElement(y_.dtype))) + " [" +
         listed({outer_[0], outer_[1], outer_[2], pixels_, blocks, block}) + "] strides [" +
@@ -74,7 +73,8 @@ class BiasKernel {
   std::string sum(std::string& indent, const std::string& along, const std::string& value,
                   const std::vector<Dimension>& over, std::int64_t longest) {
     const std::string total = fresh("total") + along, chain = fresh("chain") + along;
-    std::string names, loops;
+    std::string names;
+    std::vector<std::string> loops;  // innermost first
     for (auto d = over.rbegin(); d != over.rend(); ++d) {
       const std::int64_t tile = std::min(d->count, longest);
       longest = std::max<std::int64_t>(1, longest / tile);
@@ -82,13 +82,12 @@ class BiasKernel {
       if (tile == d->count)
         index(d->name, d->count);
       else
-        loops.insert(0, "loop " + d->name + in(d->count) + " by " + std::to_string(tile) + "\n");
+        loops.push_back("loop " + d->name + in(d->count) + " by " + std::to_string(tile) + "\n");
     }
     if (loops.empty()) return "sum[" + names + "](" + value + ")";
     body_ += indent + "let " + total + " = 0\n";
     std::string inner = indent;
-    for (std::size_t at = 0; at < loops.size(); at = loops.find('\n', at) + 1, inner += ' ')
-      body_ += inner + loops.substr(at, loops.find('\n', at) + 1 - at);
+    for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop, inner += ' ') body_ += inner + *loop;
     body_ += inner + "let " + chain + " = sum[" + names + "](" + value + ")\n" + inner + total + " = " + total + " + " +
              chain + "\n";
     return total;
@@ -99,13 +98,15 @@ class BiasKernel {
     return name;
   }
 
-  // What tasks have to themselves, beside pixels: a loop over it in text, how its part of dy is subscripted, and along what it has sums side by side.
+  // What a task has to itself, beside pixels: the subscripts of a block of channels and a channel in it, or of a channel and a lane of pixels; and
+  // along which of them it has sums side by side.
   struct Own {
-    std::string places, along;
+    std::string first, second, along;
+    std::string both() const { return first + ", " + second; }
   };
 
-  // Fills `parts` with the sums over the pixels of each part, of which there are `steps` in a row of images, planes and rows: a part beside `own`.
-  // Returns how many parts there are.
+  // Fills `parts`, which is made here, with the sums of dy over each part of all images, planes, rows and `steps` of a row, for all that `own` names.
+  // `tasks` opens the loops around one of those; `value` is dy's element for it. Returns how many parts there are.
   template <class Tasks, class Value>
   std::int64_t sumParts(const std::string& parts, const std::string& own, std::int64_t steps, Tasks tasks,
                         Value value) {
@@ -136,7 +137,7 @@ class BiasKernel {
       }
       const Own one = tasks(indent);
       const std::string summed = sum(indent, one.along, value(at, one), over, kLongestChain);
-      body_ += indent + parts + "[" + part + which + ", " + one.places + "] = " + summed + "\n";
+      body_ += indent + parts + "[" + part + which + ", " + one.both() + "] = " + summed + "\n";
     }
     return before * ofOne;
   }
@@ -146,7 +147,7 @@ class BiasKernel {
   }
   std::string sumOfParts(std::string& indent, const std::string& parts, std::int64_t count, const Own& one) {
     const std::string part = fresh("p");
-    return sum(indent, one.along, parts + "[" + part + ", " + one.places + "]", {{part, count}}, partsInARow(count));
+    return sum(indent, one.along, parts + "[" + part + ", " + one.both() + "]", {{part, count}}, partsInARow(count));
   }
 
   void channelLanes(std::int64_t block, std::int64_t blocks) {
@@ -155,13 +156,13 @@ class BiasKernel {
       return [=, this](std::string& indent) {
         const std::string b = count > 1 ? parallel(indent, fresh("b"), count) : std::to_string(from),
                           v = parallel(indent, fresh("v"), channels, tile);
-        return Own{b + ", " + v, "[" + v + "]"};
+        return Own{b, v, "[" + v + "]"};
       };
     };
     const std::string own = index("blocks", blocks) + ", " + index("channels", block);
     const std::int64_t parts =
         sumParts("parts", own, pixels_, tasksOf(0, blocks, block), [](const Place& at, const Own& one) {
-          return "dy[" + at[0] + ", " + at[1] + ", " + at[2] + ", " + at[3] + ", " + one.places + "]";
+          return "dy[" + at[0] + ", " + at[1] + ", " + at[2] + ", " + at[3] + ", " + one.both() + "]";
         });
     const std::int64_t whole = channels_ / block;
     for (const auto& [from, count, channels] :
@@ -169,10 +170,8 @@ class BiasKernel {
       if (count == 0 || channels == 0) continue;
       std::string indent;
       const Own one = tasksOf(from, count, channels)(indent);
-      const std::string summed = sumOfParts(indent, "parts", parts, one), comma = ", ";
-      const std::size_t at = one.places.find(comma);
-      body_ += indent + "db[" + std::to_string(block) + " * " + one.places.substr(0, at) + " + " +
-               one.places.substr(at + comma.size()) + "] = " + summed + "\n";
+      const std::string summed = sumOfParts(indent, "parts", parts, one);
+      body_ += indent + "db[" + std::to_string(block) + " * " + one.first + " + " + one.second + "] = " + summed + "\n";
     }
   }
 
@@ -197,19 +196,18 @@ class BiasKernel {
           sums.name, channels + ", " + sums.lane, count,
           [&](std::string& within) {
             const std::string c = parallel(within, fresh("c"), channels_, rows);
-            return Own{c + ", " + sums.lane, "[" + c + ", " + sums.lane + "]"};
+            return Own{c, sums.lane, "[" + c + ", " + sums.lane + "]"};
           },
           [&, lanes = lanes, from = from](const Place& at, const Own& one) {
             return "dy[" + at[0] + ", " + at[1] + ", " + at[2] + ", " + std::to_string(lanes) + " * (" + at[3] +
-                   ") + " + sums.lane + " + " + std::to_string(from) + ", " +
-                   one.places.substr(0, one.places.find(',')) + ", 0]";
+                   ") + " + sums.lane + " + " + std::to_string(from) + ", " + one.first + ", 0]";
           });
       made.push_back(sums);
     }
     const std::string c = parallel(indent, fresh("c"), channels_, lanes_);
     for (const Sums& sums : made) {
-      const std::string own = c + ", " + sums.lane, value = fresh("lanes") + "[" + own + "]",
-                        summed = sumOfParts(indent, sums.name, sums.parts, {own, "[" + own + "]"});
+      const std::string own = "[" + c + ", " + sums.lane + "]", value = fresh("lanes") + own,
+                        summed = sumOfParts(indent, sums.name, sums.parts, {c, sums.lane, own});
       body_ += indent + "let " + value + " = " + summed + "\n";
       all += (all.empty() ? "sum[" : " + sum[") + sums.lane + "](" + value + ")";
     }
