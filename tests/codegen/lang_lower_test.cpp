@@ -123,6 +123,10 @@ TEST(KernelLanguage, EveryFormOfStatement) {
       "input A i8 [28, 3] strides [0, 0]\ninput B i8 [3, 5] strides [0, 1]\noutput C f32 [5, 28]\nindex i in 28\nindex "
       "j in "
       "5\nindex k in 3\nlet turned[j, k] = B[k, j]\nC[j, i] = sum[k](A[i, k] * turned[j, k])\n",
+      // Pairs of the factor that is the same along the vectors, in panels of two: words of a row are as far apart as numbers that share one.
+      "input A bf16 [7, 33]\ninput B bf16 [40, 7]\noutput C f32 [33, 40]\nindex k in 7\nindex m in 33\nlet rows[k, m]\n"
+      "parallel r in 33 by 2\n  rows[k, r] = A[k, r]\nparallel j in 40 by 16\n  let panel[k, j] = B[j, k]\n"
+      "  loop i in 33 by 2\n    C[i, j] = sum[k](rows[k, i] * panel[k, j])\n",
       // Two parallel loops number the parts of a sum.
       "input X f32 [3, 10, 4]\noutput Y f32 [4]\nindex c in 4\nindex p in 9\nlet parts[p, c]\nindex x in 4\nindex y in "
       "2\n"
