@@ -23,6 +23,10 @@ Result<VectorProgram> vectorize(const Kernel& kernel, const HostIsa& isa) {
     for (const std::string& rule : broken) message += "\n" + rule;
     return Error{ErrorCode::kInternal, Stage::kVector, message};
   }
+  const auto isDot = [](const ExpressionStep& step) { return step.op == ExpressionOp::kDot; };
+  if (const Expression* f = expressionOf(kernel); f != nullptr && !isa.bf16Dot && std::ranges::any_of(f->steps, isDot))
+    return Error{ErrorCode::kUnsupported, Stage::kVector,
+                 labelOf(kernel) + ": " + toString(isa.level) + " has no dot product of bf16"};
   return std::visit([&](const auto& k) { return unitCode(k, isa); }, kernel);
 }
 

@@ -45,12 +45,23 @@ std::optional<std::array<const Access*, 2>> factorsOf(const Expr& sum) {
   return factors[0] == nullptr || factors[1] == nullptr ? std::nullopt : std::optional(factors);
 }
 
+// Whether a sum of products goes along two rows of bf16, whose numbers are multiplied two and two as they lie.
+bool goesAlongPairs(const Source& k, const Expr& sum, const std::array<const Access*, 2>& factors, const HostIsa& isa) {
+  return isa.bf16Dot && std::ranges::any_of(std::get<Reduction>(sum.what).over, [&](int along) {
+           const Index& i = k.indices[static_cast<std::size_t>(along)];
+           return i.extent % 2 == 0 && (i.loop == Index::Loop::kNone || i.tile % 2 == 0) &&
+                  std::ranges::all_of(factors, [&](const Access* factor) {
+                    return tensorOf(k, *factor).element == Element::kBf16 && placeOf(k, *factor).contiguous(along);
+                  });
+         });
+}
+
 // What reads and writes each tensor.
 class Uses {
  public:
   struct Of {
     std::vector<DotSum> vectors;  ///< dot products along whose vectors it is
-    bool other = false;           ///< it is the other factor of one
+    bool other = false;           ///< it is the other factor of one, or one of two rows
     bool elsewhere = false;       ///< it is read by something else
     int summed =
         -1;  ///< in a sum that is no dot product it is the same along the vector, and the sum goes along this dimension
@@ -77,6 +88,10 @@ class Uses {
     if (const auto dot = reduces ? dotSumOf(k_, e, vector, isa_) : std::nullopt) {
       of(dot->vectors).vectors.push_back(*dot);
       of(dot->other).other = true;
+      return;
+    }
+    if (const auto rows = reduces ? factorsOf(e) : std::nullopt; rows && goesAlongPairs(k_, e, *rows, isa_)) {
+      for (const Access* row : *rows) of(*row).other = true;
       return;
     }
     if (reduces) factors(e, vector);

@@ -28,7 +28,7 @@ std::optional<DotSum> dotSumOf(const Source& kernel, const Expr& sum, int vector
 bool isIntegerSum(const Source& kernel, const Expr& sum);
 
 /// The kernel with such types of its values. Only what is written by one statement, a copy of an input's elements, is no f32: of i8, or of bf16 if
-/// dot products alone read it. Of that every bit is kept.
+/// dot products alone read it, sums along rows of pairs among them. Of that every bit is kept.
 Source withPacked(Source kernel, const HostIsa& isa);
 
 }  // namespace cubejit::lang

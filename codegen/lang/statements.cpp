@@ -408,16 +408,39 @@ void Statements::reduce(const Access& target, const Expr& reduction) {
        ", which no instruction makes");
 }
 
+bool Statements::asPairs(Operands& operands, int over) const {
+  Expression& f = operands.f;
+  if (!isa_.bf16Dot || f.steps.size() != 1 || f.steps.front().op != ExpressionOp::kMul) return false;
+  const auto lies = [&](const std::optional<Place>& place) {
+    return !place || (place->element == Element::kBf16 && place->contiguous(over));
+  };
+  const auto [x, y, unused] = f.steps.front().operands;
+  const auto reads = [](const ExpressionValue& value) {
+    return value == ExpressionValue::element() || value == ExpressionValue::d();
+  };
+  const std::vector<Sizes> variants = nest_.variants({over});
+  const auto even = [&](const Sizes& sizes) { return sizes(over) % 2 == 0; };
+  if (!reads(x) || !reads(y) || !lies(operands.v) || !lies(operands.d) || !std::ranges::all_of(variants, even))
+    return false;
+  f = {};
+  f.then(ExpressionOp::kDot, x, y, ExpressionValue::constant(0));
+  for (std::optional<Place>* place : {&operands.v, &operands.d}) {
+    if (*place) (*place)->element = Element::kF32;
+  }
+  return true;
+}
+
 void Statements::acrossLanes(const Access& target, const Expr& given, Combine how, int over) {
   Expr inner = given;
   storeUnlessAlong(inner, over);
-  const Operands operands = operandsOf(inner, over);
+  Operands operands = operandsOf(inner, over);
+  const std::int64_t members = how == Combine::kSum && asPairs(operands, over) ? 2 : 1;
   const Place to = nest_.placeOf(target);
   const std::vector<int> indices = indicesOf(target);
   const int rows = contiguousIndex(target);
   const bool direct = to.element == Element::kF32 && (rows >= 0 || indices.empty());
   if (!direct) {
-    const Access made = stored({Reduction{how, {over}}, {std::move(inner)}}, -1);
+    const Access made = stored({Reduction{how, {over}}, {std::move(inner)}}, rows);
     return copy(target, made);
   }
   std::vector<int> around;
@@ -434,9 +457,10 @@ void Statements::acrossLanes(const Access& target, const Expr& given, Combine ho
   if (rows >= 0) within.push_back(rows);
   nest_.call({nameOf(target, toString(how)), operands.v, operands.b, partial, operands.d, within, around},
              [&](const Sizes& sizes) {
-               Map m{.lanes = lanes_, .rows = rows < 0 ? 1 : sizes(rows), .cols = sizes(over)};
+               Map m{.lanes = lanes_, .rows = rows < 0 ? 1 : sizes(rows), .cols = sizes(over) / members};
                m.dstPitch = std::int64_t{4} * lanes_;
                operands.describe(m, rows, over);
+               m.dColumn *= members;
                m.combine = how;
                m.label = toString(how);
                const auto work = static_cast<double>(1 + m.f.steps.size());

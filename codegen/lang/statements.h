@@ -58,6 +58,8 @@ class Statements {
   /// For all numbers of the target's indices.
   void map(const Place& to, const std::vector<int>& indices, const Operands& operands, int vector);
   void reduce(const Access& target, const Expr& reduction);
+  /// Makes dot products of pairs of what multiplies bf16 that lies along an index, where the ISA has them and no number is without a partner.
+  bool asPairs(Operands& operands, int over) const;
   void acrossLanes(const Access& target, const Expr& inner, Combine how, int over);
   /// False if it has no reduction that a Contract makes.
   bool contract(const Access& target, Expr value);

@@ -61,6 +61,7 @@ Value* Speller::spell(const VInstr& i, const SpelledOperands& o) {
     case VOp::kMul: return b_.CreateFMul(o.src1, o.src2);
     case VOp::kDiv: return b_.CreateFDiv(o.src1, o.src2);
     case VOp::kSqrt: return b_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, o.src1);
+    case VOp::kScale: return target_.scale(b_, o.src1, o.src2);
     case VOp::kRound:
       return b_.CreateUnaryIntrinsic(i.imm == 0 ? llvm::Intrinsic::nearbyint : llvm::Intrinsic::floor, o.src1);
     case VOp::kCompare: return compare(o, i.imm);

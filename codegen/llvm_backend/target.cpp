@@ -22,11 +22,15 @@ constexpr const char* kLinuxArm = "aarch64-unknown-linux-gnu";
 llvm::Value* avxToInt(llvm::IRBuilder<>& b, llvm::Value* floats) {
   return b.CreateIntrinsic(llvm::Intrinsic::x86_avx_cvt_ps2dq_256, {}, {floats});
 }
+constexpr int kCurrentRounding = 4;
 llvm::Value* avx512ToInt(llvm::IRBuilder<>& b, llvm::Value* floats) {
-  constexpr int kCurrentRounding = 4;
   llvm::Value* const words = llvm::Constant::getNullValue(llvm::FixedVectorType::get(b.getInt32Ty(), 16));
   return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_cvtps2dq_512, {},
                            {floats, words, b.getInt16(0xffff), b.getInt32(kCurrentRounding)});
+}
+llvm::Value* avx512Scale(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* y) {
+  return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
+                           {x, y, x, b.getInt16(0xffff), b.getInt32(kCurrentRounding)});
 }
 
 // Tuning is for the machine the planner's rates were measured on.
@@ -41,6 +45,7 @@ constexpr LlvmTarget kAvx2{.triple = kLinuxX86,
                            .narrowBf16 = llvm::Intrinsic::not_intrinsic,
                            .dotBytes = llvm::Intrinsic::not_intrinsic,
                            .toInt = &avxToInt,
+                           .scale = nullptr,
                            .streamFence = llvm::Intrinsic::x86_sse_sfence};
 constexpr LlvmTarget kAvx512{
     .triple = kLinuxX86,
@@ -54,6 +59,7 @@ constexpr LlvmTarget kAvx512{
     .narrowBf16 = llvm::Intrinsic::not_intrinsic,
     .dotBytes = llvm::Intrinsic::not_intrinsic,
     .toInt = &avx512ToInt,
+    .scale = &avx512Scale,
     .streamFence = llvm::Intrinsic::x86_sse_sfence};
 constexpr LlvmTarget kAvx512Bf16 = [] {
   LlvmTarget t = kAvx512;
@@ -85,6 +91,7 @@ constexpr LlvmTarget kNeon{.triple = kLinuxArm,
                            .narrowBf16 = llvm::Intrinsic::not_intrinsic,
                            .dotBytes = llvm::Intrinsic::not_intrinsic,
                            .toInt = nullptr,
+                           .scale = nullptr,
                            .streamFence = llvm::Intrinsic::not_intrinsic};
 // Left to its tuning LLVM spells a broadcast from memory as a load and a move, and the move takes a unit of the multiply-adds:
 // a half more cycles in its own model of Neoverse V1.
@@ -99,6 +106,7 @@ constexpr LlvmTarget kSve256{.triple = kLinuxArm,
                              .narrowBf16 = llvm::Intrinsic::not_intrinsic,
                              .dotBytes = llvm::Intrinsic::not_intrinsic,
                              .toInt = nullptr,
+                             .scale = nullptr,
                              .streamFence = llvm::Intrinsic::not_intrinsic};
 
 void registerTargets() {

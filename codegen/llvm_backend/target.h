@@ -29,6 +29,8 @@ struct Permutes {
 
 /// Rounds f32 to integers as kToInt of ops.def does.
 using ToInt = llvm::Value* (*)(llvm::IRBuilder<>&, llvm::Value* floats);
+/// x * 2^floor(y), as kScale.
+using Scale = llvm::Value* (*)(llvm::IRBuilder<>&, llvm::Value* x, llvm::Value* y);
 
 struct LlvmTarget {
   const char* triple;
@@ -42,6 +44,7 @@ struct LlvmTarget {
   llvm::Intrinsic::ID narrowBf16;   ///< f32 to bf16, denormals to zero; the same
   llvm::Intrinsic::ID dotBytes;     ///< unsigned bytes times signed ones; the same
   ToInt toInt;                      ///< null: the target has no such instruction
+  Scale scale;                      ///< null only if programs for the level never ask
   llvm::Intrinsic::ID streamFence;  ///< orders streaming stores; not_intrinsic where the ordinary rules hold for them
 };
 

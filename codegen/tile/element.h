@@ -88,6 +88,13 @@ inline std::int32_t roundToInt(float x) {
   return rounded >= -0x1p31F && rounded < 0x1p31F ? static_cast<std::int32_t>(rounded)
                                                   : std::numeric_limits<std::int32_t>::min();
 }
+/// x * 2^floor(power), rounded once; an infinite power decides, and a NaN otherwise is the result, as of AVX-512's VSCALEFPS.
+inline float scaledBy(float x, float power) {
+  constexpr float kBeyond = 400;  // the result is zero or infinite
+  if (std::isnan(power) || std::isnan(x)) return std::isinf(power) ? std::exp2(power) : std::isnan(x) ? x : power;
+  if (std::isinf(power) && (power > 0 ? x == 0 : std::isinf(x))) return x * std::exp2(power);
+  return std::scalbn(x, static_cast<int>(std::floor(std::clamp(power, -kBeyond, kBeyond))));
+}
 inline std::int8_t saturated(std::int32_t x) { return static_cast<std::int8_t>(std::clamp(x, -128, 127)); }
 
 /// Reads an element into a lane; `missing`: so many of a quad's last bytes are not there.

@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "codegen/tile/element.h"
+
 namespace cubejit {
 namespace {
 
@@ -18,8 +20,10 @@ Word result(ExpressionOp op, Word x, Word y, Word z) {
     case ExpressionOp::kSub: return word(real(x) - real(y));
     case ExpressionOp::kMul: return word(real(x) * real(y));
     case ExpressionOp::kFma: return word(std::fma(real(x), real(y), real(z)));
+    case ExpressionOp::kDot: return word(dotPairs(real(z), x, y));
     case ExpressionOp::kDiv: return word(real(x) / real(y));
     case ExpressionOp::kSqrt: return word(std::sqrt(real(x)));
+    case ExpressionOp::kScale: return word(scaledBy(real(x), real(y)));
     case ExpressionOp::kMin: return real(x) < real(y) ? x : y;
     case ExpressionOp::kMax: return real(x) > real(y) ? x : y;
     case ExpressionOp::kAbs: return x & 0x7fffffffU;

@@ -14,21 +14,23 @@ namespace cubejit {
 
 /// Operations on f32, lane by lane; or on its bits. Comparisons with NaN are false. `arity` operands are read: x, y, z.
 enum class ExpressionOp : std::uint8_t {
-  kAdd,         ///< x + y
-  kSub,         ///< x - y
-  kMul,         ///< x * y
-  kFma,         ///< x * y + z, rounded once
-  kDiv,         ///< x / y
-  kSqrt,        ///< square root of x
-  kMin,         ///< x < y ? x : y
-  kMax,         ///< x > y ? x : y
-  kAbs,         ///< x without its sign
-  kRound,       ///< the integer nearest to x, the even one of two
-  kFloor,       ///< the largest integer not above x
-  kEqual,       ///< all bits if x = y, else none
-  kLess,        ///< all bits if x < y, else none
-  kAtMost,      ///< all bits if x <= y, else none
-  kSelect,      ///< the bits of y that are set in x, and those of z that are not
+  kAdd,     ///< x + y
+  kSub,     ///< x - y
+  kMul,     ///< x * y
+  kFma,     ///< x * y + z, rounded once
+  kDot,     ///< pairs of bf16 in x times those in y, plus z (dotPairs(), element.h); where the ISA has the instruction
+  kDiv,     ///< x / y
+  kSqrt,    ///< square root of x
+  kScale,   ///< x * 2^y, rounded once; y is an integer from -252 to 254, and x * 2^(y/2) no denormal number
+  kMin,     ///< x < y ? x : y
+  kMax,     ///< x > y ? x : y
+  kAbs,     ///< x without its sign
+  kRound,   ///< the integer nearest to x, the even one of two
+  kFloor,   ///< the largest integer not above x
+  kEqual,   ///< all bits if x = y, else none
+  kLess,    ///< all bits if x < y, else none
+  kAtMost,  ///< all bits if x <= y, else none
+  kSelect,  ///< the bits of y that are set in x, and those of z that are not
   kSelectGt0,   ///< x > 0 ? y : z
   kSelectLe0,   ///< x <= 0 ? y : z
   kAnd,         ///< bits of both
@@ -38,12 +40,12 @@ enum class ExpressionOp : std::uint8_t {
   kShiftLeft,   ///< bits of x moved up by y, a word below 32
   kShiftRight,  ///< bits of x moved down, zeros from above
 };
-inline constexpr int kExpressionOps = 23;
+inline constexpr int kExpressionOps = 25;
 constexpr const char* toString(ExpressionOp op) {
-  constexpr const char* kWords[] = {"add",  "sub",     "mul",     "fma",        "div",        "sqrt",
-                                    "min",  "max",     "abs",     "round",      "floor",      "equal",
-                                    "less", "at_most", "select",  "select_gt0", "select_le0", "and",
-                                    "or",   "xor",     "add_int", "shift_left", "shift_right"};
+  constexpr const char* kWords[] = {"add",   "sub",     "mul",        "fma",        "dot",        "div",   "sqrt",
+                                    "scale", "min",     "max",        "abs",        "round",      "floor", "equal",
+                                    "less",  "at_most", "select",     "select_gt0", "select_le0", "and",   "or",
+                                    "xor",   "add_int", "shift_left", "shift_right"};
   return kWords[static_cast<std::size_t>(op)];
 }
 constexpr std::size_t arity(ExpressionOp op) {
@@ -53,6 +55,7 @@ constexpr std::size_t arity(ExpressionOp op) {
     case ExpressionOp::kRound:
     case ExpressionOp::kFloor: return 1;
     case ExpressionOp::kFma:
+    case ExpressionOp::kDot:
     case ExpressionOp::kSelect:
     case ExpressionOp::kSelectGt0:
     case ExpressionOp::kSelectLe0: return 3;

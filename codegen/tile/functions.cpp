@@ -29,11 +29,6 @@ Value polynomial(Expression& f, Value x, std::initializer_list<float> coefficien
   return sum;
 }
 
-// 2^n, where `shifted` is n + kNearest.
-Value powerOfTwo(Expression& f, Value shifted) {
-  return f.then(Op::kAddInt, f.then(Op::kShiftLeft, shifted, Value::bits(23)), Value::bits(kOne));
-}
-
 Value withSignOf(Expression& f, Value magnitude, Value x) {
   return f.then(Op::kOr, magnitude, f.then(Op::kAnd, x, Value::bits(kSign)));
 }
@@ -42,7 +37,7 @@ Value withSignOf(Expression& f, Value magnitude, Value x) {
 
 Value negativeOf(Expression& f, Value x) { return f.then(Op::kXor, x, Value::bits(kSign)); }
 
-// x = n ln 2 + r; exp(r) = 1 + r + r^2 q(r). 2^n is two factors, since results may be denormal and n may be 128.
+// x = n ln 2 + r; exp(r) = 1 + r + r^2 q(r).
 Value expOf(Expression& f, Value x) {
   constexpr float kPerLn2 = 1.44269504F;
   const Value inside = f.then(Op::kMin, number(89), f.then(Op::kMax, number(-104), x)),
@@ -50,11 +45,8 @@ Value expOf(Expression& f, Value x) {
               n = f.then(Op::kSub, shifted, number(kNearest)), high = f.then(Op::kFma, n, number(-kLn2High), inside),
               r = f.then(Op::kFma, n, number(-kLn2Low), high),
               q = polynomial(f, r, {0.00139262504F, 0.00836323295F, 0.0416665524F, 0.166665763F, 0.5F}),
-              most = f.then(Op::kFma, q, f.then(Op::kMul, r, r), r), e = f.then(Op::kAdd, most, number(1)),
-              half = f.then(Op::kFma, n, number(0.5F), number(kNearest)),
-              rest = f.then(Op::kSub, n, f.then(Op::kSub, half, number(kNearest))), first = powerOfTwo(f, half),
-              second = powerOfTwo(f, f.then(Op::kAdd, rest, number(kNearest)));
-  return f.then(Op::kMul, f.then(Op::kMul, e, first), second);
+              most = f.then(Op::kFma, q, f.then(Op::kMul, r, r), r);
+  return f.then(Op::kScale, f.then(Op::kAdd, most, number(1)), n);
 }
 
 // x = 2^n m with m between the roots of 1/2 and 2; log(1 + g) = g - g^2 / 2 + g^3 q(g).

@@ -34,7 +34,8 @@ std::int64_t bytesOf(const Kernel& kernel, const SegmentList* list, CallOperand 
 
 std::int64_t stepsOf(const Expression& f) {
   std::int64_t flops = 0;
-  for (const ExpressionStep& step : f.steps) flops += step.op == ExpressionOp::kFma ? 2 : 1;
+  for (const ExpressionStep& step : f.steps)
+    flops += step.op == ExpressionOp::kDot ? 4 : step.op == ExpressionOp::kFma ? 2 : 1;
   return flops;
 }
 

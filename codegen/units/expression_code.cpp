@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -15,9 +16,10 @@ using Kind = ExpressionValue::Kind;
 
 namespace {
 
-// What registers can be given once; zeros need no memory.
-bool isWord(const ExpressionValue& value) {
-  return (value.kind == Kind::kConstant || value.kind == Kind::kWord) && value.word != 0;
+// A constant as its bits, if a register can be given to it; zeros need no memory.
+std::optional<ExpressionValue> constantOf(const ExpressionValue& value) {
+  const bool is = (value.kind == Kind::kConstant || value.kind == Kind::kWord) && value.word != 0;
+  return is ? std::optional(ExpressionValue::bits(value.word)) : std::nullopt;
 }
 
 }  // namespace
@@ -28,7 +30,7 @@ class ExpressionCode::Evaluation {
   Evaluation(VectorAssembler& a, const ExpressionCode& code, std::vector<int> registers, const Loads& loads)
       : a_(a), code_(code), registers_(std::move(registers)), used_(registers_.size()), loads_(loads) {
     used_[0] = code.f_.reads(Kind::kElement);
-    for (const auto& [word, reg] : code.kept_) registers_.push_back(reg), used_.push_back(true);
+    for (const auto& [value, reg] : code.kept_) registers_.push_back(reg), used_.push_back(true);
   }
 
   /// The most temporaries that were in use together.
@@ -65,7 +67,8 @@ class ExpressionCode::Evaluation {
       above(reg(mask), reg(condition.place), reg(constant), step.op == ExpressionOp::kSelectLe0);
       free(constant);
     }
-    const bool inParts = step.op == ExpressionOp::kFma || step.op == ExpressionOp::kSelect;
+    const bool inParts =
+        step.op == ExpressionOp::kFma || step.op == ExpressionOp::kDot || step.op == ExpressionOp::kSelect;
     const std::size_t result = inParts ? partly(step.op, all) : placeOfResult(operands, selects ? mask : 0);
     if (!inParts) emit(step, operands, reg(result), orZero, reg(mask), reg(condition.place));
     for (const Operand& o : operands) {
@@ -84,7 +87,7 @@ class ExpressionCode::Evaluation {
   // result goes where the element was.
   std::size_t partly(ExpressionOp op, const std::array<Operand, 3>& o) {
     const auto& [x, y, z] = o;
-    const bool adds = op == ExpressionOp::kFma;
+    const bool adds = op != ExpressionOp::kSelect;
     // z is added to where it is; the bits that a selection begins with may take y's place.
     const Operand& over = adds ? z : y;
     const bool inPlace =
@@ -92,7 +95,8 @@ class ExpressionCode::Evaluation {
     const std::size_t at = inPlace ? over.place : take();
     if (adds) {
       if (!inPlace) a_.narrow(VOp::kMove, reg(at), reg(z.place));
-      a_.fma(reg(at), reg(x.place), reg(y.place));
+      op == ExpressionOp::kFma ? a_.fma(reg(at), reg(x.place), reg(y.place))
+                               : a_.dot(reg(at), reg(x.place), reg(y.place));
     } else {
       a_.binary(VOp::kXor, reg(at), reg(y.place), reg(z.place));
       a_.binary(VOp::kAnd, reg(at), reg(at), reg(x.place));
@@ -112,6 +116,7 @@ class ExpressionCode::Evaluation {
       case ExpressionOp::kSub: a_.binary(VOp::kSubF, to, of(0), of(1)); return;
       case ExpressionOp::kDiv: a_.binary(VOp::kDiv, to, of(0), of(1)); return;
       case ExpressionOp::kSqrt: a_.narrow(VOp::kSqrt, to, of(0)); return;
+      case ExpressionOp::kScale: a_.binary(VOp::kScale, to, of(0), of(1)); return;
       case ExpressionOp::kRound: a_.shift(VOp::kRound, to, of(0), 0); return;
       case ExpressionOp::kFloor: a_.shift(VOp::kRound, to, of(0), 1); return;
       case ExpressionOp::kEqual: a_.compare(to, of(0), of(1), 0); return;
@@ -124,6 +129,7 @@ class ExpressionCode::Evaluation {
       case ExpressionOp::kShiftLeft: a_.shift(VOp::kShiftLeft, to, of(0), step.operands[1].word); return;
       case ExpressionOp::kShiftRight: a_.shift(VOp::kShiftRight, to, of(0), step.operands[1].word); return;
       case ExpressionOp::kFma:
+      case ExpressionOp::kDot:
       case ExpressionOp::kSelect: return;  // partly()'s
       case ExpressionOp::kAdd: a_.addF(to, of(0), of(1)); return;
       case ExpressionOp::kMul: a_.binary(VOp::kMul, to, of(0), of(1)); return;
@@ -172,8 +178,9 @@ class ExpressionCode::Evaluation {
   Operand place(const ExpressionValue& value) {
     if (value.kind == Kind::kElement) return {0, number_ == code_.elementEnds_};
     if (value.kind == Kind::kStep) return {places_[value.word], number_ == code_.ends_[value.word]};
-    for (std::size_t c = 0; isWord(value) && c < code_.kept_.size(); ++c) {
-      if (code_.kept_[c].first == value.word) return {registers_.size() - code_.kept_.size() + c, false};
+    const ExpressionValue wanted = constantOf(value).value_or(value);
+    for (std::size_t c = 0; c < code_.kept_.size(); ++c) {
+      if (code_.kept_[c].first == wanted) return {registers_.size() - code_.kept_.size() + c, false};
     }
     const std::size_t at = take();
     if (value.kind == Kind::kD)
@@ -242,23 +249,31 @@ ExpressionCode::ExpressionCode(VectorAssembler& a, const Expression& f) : a_(a),
       Evaluation(nowhere, *this, std::vector<int>(kMostOfStep * f.steps.size() + 1), {nothing, nothing, nothing}).run();
 }
 
-void ExpressionCode::keepConstants(const std::vector<int>& registers) {
-  std::vector<std::pair<std::uint32_t, int>> reads;  // of each constant
+void ExpressionCode::keep(const std::vector<int>& registers, const std::function<bool(const ExpressionValue&)>& ofRow) {
+  std::vector<std::pair<ExpressionValue, int>> reads;  // of each value
   for (const ExpressionStep& step : f_.steps) {
     for (std::size_t i = 0; i < arity(step.op); ++i) {
-      if (!isWord(step.operands[i]) || (shifts(step.op) && i == 1)) continue;
-      const auto same = [&](const auto& r) { return r.first == step.operands[i].word; };
-      const auto known = std::find_if(reads.begin(), reads.end(), same);
+      const auto value = ofRow(step.operands[i]) ? std::optional(step.operands[i]) : constantOf(step.operands[i]);
+      if (!value || (shifts(step.op) && i == 1)) continue;
+      const auto known = std::ranges::find(reads, *value, &std::pair<ExpressionValue, int>::first);
       if (known == reads.end())
-        reads.emplace_back(step.operands[i].word, 1);
+        reads.emplace_back(*value, 1);
       else
         ++known->second;
     }
   }
   std::stable_sort(reads.begin(), reads.end(), [](const auto& x, const auto& y) { return x.second > y.second; });
   for (std::size_t c = 0; c < std::min(reads.size(), registers.size()); ++c) {
-    kept_.emplace_back(reads[c].first, registers[c]);
-    a_.constant(registers[c], a_.addUniform(reads[c].first));
+    const ExpressionValue& value = reads[c].first;
+    kept_.emplace_back(value, registers[c]);
+    if (value.kind == Kind::kWord) a_.constant(registers[c], a_.addUniform(value.word));
+  }
+}
+
+void ExpressionCode::keepRow(const Loads& loads) {
+  for (const auto& [value, reg] : kept_) {
+    if (value.kind == Kind::kD) loads.d(reg);
+    if (value.kind == Kind::kB) loads.b(reg);
   }
 }
 

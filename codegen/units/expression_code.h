@@ -26,8 +26,10 @@ class ExpressionCode {
   bool any() const { return f_.any(); }
   /// Registers that apply() overwrites beside the element's.
   std::size_t temporaries() const { return temporaries_; }
-  /// Loads constants into these registers, those that most steps read first: apply() finds them there from now on.
-  void keepConstants(const std::vector<int>& registers);
+  /// Keeps values in these registers, those that most steps read first: apply() finds them there from now on. Constants are loaded now, and by
+  /// keepRow() what is the same all along a row, d or b.
+  void keep(const std::vector<int>& registers, const std::function<bool(const ExpressionValue&)>& ofRow);
+  void keepRow(const Loads& loads);
   /// Makes f of what is in `reg`. `free`: at least temporaries() registers.
   void apply(int reg, const std::vector<int>& free, const Loads& loads);
 
@@ -39,7 +41,7 @@ class ExpressionCode {
   std::size_t elementEnds_ = 0;    ///< the last step that reads the element
   std::vector<std::size_t> ends_;  ///< by step: the last one that reads what it gives
   std::size_t temporaries_ = 0;
-  std::vector<std::pair<std::uint32_t, int>> kept_;  ///< constants and their registers
+  std::vector<std::pair<ExpressionValue, int>> kept_;  ///< constants as their bits, and their registers
 };
 
 }  // namespace cubejit

@@ -82,25 +82,29 @@ Result<VectorProgram> unitCode(const Map& m, const HostIsa& isa) {
     return Error{ErrorCode::kLimitExceeded, Stage::kVector,
                  m.label.text + ": its expression needs " + std::to_string(f.temporaries()) +
                      " vector registers beside the element's; there are " + std::to_string(there)};
-  // Registers that are left hold constants of the expression. They are loaded before the first row, and nothing writes them later.
-  std::vector<int> constants;
+  // Registers that are left hold constants of the expression, which are loaded before the first row, and what is the same all along a row.
+  std::vector<int> left;
   const std::vector<int> all = temporaries();
   for (std::size_t t = f.temporaries(); t < all.size(); ++t) {
-    if (all[t] >= MatrixCode::kBehindScratch + 2) constants.push_back(all[t]);
+    if (all[t] >= MatrixCode::kBehindScratch + 2) left.push_back(all[t]);
   }
-  f.keepConstants(constants);
+  f.keep(left, [&](const ExpressionValue& value) {
+    const bool ofRow =
+        (value == ExpressionValue::d() && m.dColumn == 0) || (value == ExpressionValue::b() && m.bColumn == 0);
+    return ofRow && m.cols > m.lanes;
+  });
   const bool readsE = m.f.readsE();
   RowChains chains(code, m.combine);
+  const auto besideIt = [&code](ElementCode& element, MatrixCode::At at, std::int64_t column, LaneRange lanes) {
+    return [&element, &code, at, column, lanes](int reg) {
+      if (column == 0)
+        code.a.broadcast(reg, at.base, at.disp);
+      else
+        element.load(reg, -1, at.base, at.disp, lanes);
+    };
+  };
   const auto vector = [&](MatrixCode::At src, MatrixCode::At dst, const RowCode::Beside& beside, LaneRange,
                           LaneRange lanes) {
-    const auto besideIt = [&](ElementCode& element, MatrixCode::At at, std::int64_t column) {
-      return [&element, &code, at, column, lanes](int reg) {
-        if (column == 0)
-          code.a.broadcast(reg, at.base, at.disp);
-        else
-          element.load(reg, -1, at.base, at.disp, lanes);
-      };
-    };
     const int r = code.next();
     if (m.zeros)
       code.a.zero(r);
@@ -111,7 +115,7 @@ Result<VectorProgram> unitCode(const Map& m, const HostIsa& isa) {
       code.a.add(MatrixCode::kFlag, MatrixCode::kFlag, dst.base);
     }
     f.apply(r, firstOf(temporaries(), f.temporaries()),
-            {besideIt(d, beside[0], m.dColumn), besideIt(b, beside[1], m.bColumn),
+            {besideIt(d, beside[0], m.dColumn, lanes), besideIt(b, beside[1], m.bColumn, lanes),
              [&](int reg) { e.load(reg, -1, MatrixCode::kFlag, dst.disp, lanes); }});
     if (combines)
       chains.add(r, lanes);
@@ -122,9 +126,15 @@ Result<VectorProgram> unitCode(const Map& m, const HostIsa& isa) {
   };
   Rows rows = rowsOf(m);
   rows.beside = {Rows::Beside{m.f.readsD(), m.dRow, m.dColumn}, {m.f.readsB(), m.bRow, m.bColumn}};
-  if (!combines) return RowCode(code, vector).run({}, rows);
-  rows.out = rows.padCols = 0;  // a row's result stays where it is
-  return RowCode(code, [&](auto) { chains.begin(); }, vector, [&](auto dst) { chains.end(dst); }).run({}, rows);
+  const auto begin = [&](MatrixCode::At, const RowCode::Beside& beside) {
+    if (combines) chains.begin();
+    f.keepRow({besideIt(d, beside[0], 0, {}), besideIt(b, beside[1], 0, {}), {}});
+  };
+  const auto end = [&](MatrixCode::At dst, const RowCode::Beside&) {
+    if (combines) chains.end(dst);
+  };
+  if (combines) rows.out = rows.padCols = 0;  // a row's result stays where it is
+  return RowCode(code, begin, vector, end).run({}, rows);
 }
 
 }  // namespace cubejit

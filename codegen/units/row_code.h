@@ -59,8 +59,8 @@ class RowCode {
   /// One vector: of the lanes that exist in the source, and those to store.
   using VectorCode = std::function<void(At src, At dst, const Beside& beside, LaneRange exist, LaneRange stored)>;
 
-  /// What stands before and behind the vectors of a row, which begins at dst.
-  using RowEdge = std::function<void(At dst)>;
+  /// What stands before and behind the vectors of a row, which begins at dst, and at `beside`.
+  using RowEdge = std::function<void(At dst, const Beside& beside)>;
 
   RowCode(MatrixCode& code, VectorCode vector) : code_(code), vector_(std::move(vector)) {}
   RowCode(MatrixCode& code, RowEdge begin, VectorCode vector, RowEdge end)
@@ -84,11 +84,10 @@ class RowCode {
     const auto rows = [&](std::int64_t count) {
       for (std::int64_t r = 0; r < count; ++r) {
         const At dst{kRowDst, r * m.dstPitch};
-        if (begin_) begin_(dst);
-        far ? longRow(m)
-            : row(m, {kRowSrc, r * m.srcPitch}, dst,
-                  {At{kCursors[0], r * m.beside[0].row}, At{kCursors[1], r * m.beside[1].row}});
-        if (end_) end_(dst);
+        const Beside beside{At{kCursors[0], r * m.beside[0].row}, At{kCursors[1], r * m.beside[1].row}};
+        if (begin_) begin_(dst, beside);
+        far ? longRow(m) : row(m, {kRowSrc, r * m.srcPitch}, dst, beside);
+        if (end_) end_(dst, beside);
       }
       step(m, count, &Rows::Beside::row);
     };

@@ -168,6 +168,7 @@ class Cpu {
       case VOp::kMul: each([&](std::size_t l) { return word(real(x[l]) * real(y[l])); }); break;
       case VOp::kDiv: each([&](std::size_t l) { return word(real(x[l]) / real(y[l])); }); break;
       case VOp::kSqrt: each([&](std::size_t l) { return word(std::sqrt(real(x[l]))); }); break;
+      case VOp::kScale: each([&](std::size_t l) { return word(scaledBy(real(x[l]), real(y[l]))); }); break;
       case VOp::kRound: each([&](std::size_t l) { return word(rounded(real(x[l]), i.imm)); }); break;
       case VOp::kCompare:
         each([&](std::size_t l) { return holds(real(x[l]), real(y[l]), i.imm) ? ~Word{0} : 0; });

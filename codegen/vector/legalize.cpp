@@ -179,6 +179,7 @@ class Rewriter {
         break;
       }
       case VOp::kPermute2: permute2(i); break;
+      case VOp::kScale: scale(i); break;
       case VOp::kLoadHalf: loadLow(i, VOp::kLoadWords, VOp::kWidenHalf); break;
       case VOp::kLoadF16: loadLow(i, VOp::kLoadWords, VOp::kWidenF16); break;
       case VOp::kLoadI8: loadLow(i, VOp::kLoadBytes, VOp::kWidenI8); break;
@@ -303,6 +304,21 @@ class Rewriter {
     push({.op = VOp::kBlendVector, .dst = i.dst, .src1 = i.dst, .src2 = hi, .src3 = choice});
   }
 
+  // The power is two factors, of half the exponent and of the rest: either is a normal number, and the first product exact.
+  void scale(const VInstr& i) {
+    const std::int8_t half = take(), rest = take();
+    const std::vector<std::int32_t> biases(static_cast<std::size_t>(in_.isa.lanes()), 2 * 127);
+    push({.op = VOp::kToInt, .dst = rest, .src1 = i.src2});
+    push({.op = VOp::kConst, .dst = half, .imm = constant(biases)});
+    push({.op = VOp::kAddInt, .dst = rest, .src1 = rest, .src2 = half});
+    push({.op = VOp::kShiftRight, .dst = half, .src1 = rest, .imm = 1});
+    push({.op = VOp::kSubInt, .dst = rest, .src1 = rest, .src2 = half});
+    for (const std::int8_t factor : {half, rest})
+      push({.op = VOp::kShiftLeft, .dst = factor, .src1 = factor, .imm = 23});
+    push({.op = VOp::kMul, .dst = half, .src1 = i.src1, .src2 = half});
+    push({.op = VOp::kMul, .dst = i.dst, .src1 = half, .src2 = rest});
+  }
+
   const VectorProgram& in_;
   const std::vector<VectorSet> live_;
   VectorProgram out_;
@@ -354,6 +370,7 @@ bool isLegal(const VInstr& i, const HostIsa& isa) {
     case VOp::kMaskRange: return isa.maskRegs > 0;
     case VOp::kFmaBroadcast: return isa.embeddedBroadcast && (i.mask < 0 || isa.maskedMemory);
     case VOp::kPermute2: return isa.permuteTwo;
+    case VOp::kScale: return isa.scales();
     default: return i.mask < 0 || isa.maskedMemory;
   }
 }
@@ -367,6 +384,7 @@ int scratchRegisters(const VInstr& i, const HostIsa& isa) {
     case VOp::kFma: return 1 + mask;
     case VOp::kFmaBroadcast: return i.mask > 0 && !isa.maskedMemory ? 2 + mask : 1;
     case VOp::kPermute2:
+    case VOp::kScale:
     case VOp::kStoreHalf: return 2;
     case VOp::kStoreF16:
     case VOp::kStoreI8: return 1;

@@ -340,6 +340,7 @@ void Emitter::emit(const VInstr& i, std::size_t index) {
     case VOp::kMul: vmulps(vec(i.dst), vec(i.src1), vec(i.src2)); break;
     case VOp::kDiv: vdivps(vec(i.dst), vec(i.src1), vec(i.src2)); break;
     case VOp::kSqrt: vsqrtps(vec(i.dst), vec(i.src1)); break;
+    case VOp::kScale: vscalefps(vec(i.dst), vec(i.src1), vec(i.src2)); break;
     case VOp::kRound: round(i); break;
     case VOp::kCompare: compare(i); break;
     case VOp::kPermute:

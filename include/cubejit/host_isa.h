@@ -48,6 +48,8 @@ struct HostIsa {
   int lanes() const { return vectorBits / 32; }
   /// Has a dot product of four unsigned bytes and four signed ones (AVX512_VNNI): every CPU with AVX512_BF16 does.
   constexpr bool byteDot() const { return bf16Dot; }
+  /// Multiplies f32 by powers of two in one instruction (AVX-512 F's VSCALEFPS).
+  constexpr bool scales() const { return vectorBits == 512; }
   /// Null: it multiplies with vectors alone.
   constexpr const MatrixUnit* matrixUnit() const {
     if (level == IsaLevel::kAvx512Amx) return &kAmxBf16;

@@ -47,19 +47,24 @@ class ExpressionCodes : public testing::TestWithParam<IsaLevel> {
     }
   }
   static bool isNumber(const ExpressionStep& step) {
-    const bool bits = step.op >= Op::kAnd || compares(step.op) || step.op == Op::kDiv || step.op == Op::kSqrt;
+    const bool bits = step.op >= Op::kAnd || compares(step.op) || mayLeaveRange(step.op);
     return !bits || step.operands[1] == Value::bits(kFinite);
   }
   static constexpr std::uint32_t kFinite = 0x3fffffff;
+  static bool mayLeaveRange(Op op) { return op == Op::kDiv || op == Op::kSqrt || op == Op::kScale; }
   static bool compares(Op op) { return op == Op::kEqual || op == Op::kLess || op == Op::kAtMost; }
   void addRandomStep(Expression& f) {
     const Op op = static_cast<Op>(below(kExpressionOps));
+    if (op == Op::kDot && !isa().bf16Dot) return addRandomStep(f);
     Value x = randomNumber(f), y = randomNumber(f);
     if (shifts(op)) y = Value::bits(static_cast<std::uint32_t>(below(32)));
     if (op == Op::kSelect) x = f.then(static_cast<Op>(static_cast<int>(Op::kEqual) + below(3)), x, y);
+    if (op == Op::kScale) y = Value::constant(static_cast<float>(below(100)));
+    if (op == Op::kDot) {  // halves of a word that an operation made may be none
+      for (Value* pair : {&x, &y}) *pair = f.then(Op::kAnd, *pair, Value::bits(0xbfffbfffU));
+    }
     const Value made = f.then(op, x, arity(op) > 1 ? y : Value{}, arity(op) > 2 ? randomNumber(f) : Value{});
-    if (op == Op::kDiv || op == Op::kSqrt)
-      f.then(Op::kMin, f.then(Op::kMax, made, Value::constant(0)), Value::constant(4));
+    if (mayLeaveRange(op)) f.then(Op::kMin, f.then(Op::kMax, made, Value::constant(0)), Value::constant(4));
     if (op >= Op::kAnd || compares(op)) f.then(Op::kAnd, made, Value::bits(kFinite));
   }
   Expression randomExpression() {
@@ -283,6 +288,33 @@ TEST_P(ExpressionCodes, MapsOfFunctionsAreThem) {
     args.repeat = 1;
     agree(m, args, numbers(128), 0, 0);
   }
+}
+
+// Results between the largest number and half of the least denormal one; where there is an instruction for it, of any two operands.
+TEST_P(ExpressionCodes, ScaleByPowersOfTwo) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  std::vector<std::pair<float, float>> pairs;
+  for (const float x : {0.0F, -0.0F, 1.0F, -1.5F, 0x1.fffffep0F, -0x1.555556p-1F, 0x1.800002p0F})
+    for (float y = -160; y <= 130; ++y) pairs.emplace_back(x, y);
+  pairs.insert(pairs.end(), {{0x1p127F, -252.0F}, {-0x1p127F, -252.0F}, {0x1p-126F, 254.0F}, {0x1.4p-126F, 253.0F}});
+  if (isa().scales()) {
+    const float nan = floatOf(0x7fc00001U), negative = floatOf(0xffc00002U);
+    for (const float x : {0.0F, -0.0F, 1.25F, -3.0F, 0x1p-149F, -0x1.8p-130F, kInfinity, -kInfinity, nan, negative})
+      for (const float y :
+           {0.5F, -0.5F, -2.0F, 30.0F, -300.0F, 300.0F, 1e30F, -1e30F, kInfinity, -kInfinity, nan, negative})
+        pairs.emplace_back(x, y);
+  }
+  const auto count = static_cast<std::int64_t>(pairs.size());
+  std::vector<float> source(pairs.size()), memory(pairs.size());
+  for (std::size_t i = 0; i < pairs.size(); ++i) source[i] = pairs[i].first, memory.push_back(pairs[i].second);
+  Map m{.lanes = isa().lanes(), .rows = 1, .cols = count, .srcPitch = 4 * count, .dstPitch = 4 * count};
+  m.label = "scale";
+  m.dColumn = 4;
+  m.f.then(Op::kScale, Value::element(), Value::d());
+  KernelArgs args;
+  args.a = source.data();
+  args.repeat = 1;
+  agree(m, args, memory, 0, pairs.size());
 }
 
 TEST_P(ExpressionCodes, NameWhatTheyLack) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Asks of sums, minima and maxima of elements down columns: do they pass over NaN, and are they kept in registers?
+// Asks of sums, minima and maxima of elements down columns: do they pass over NaN, and are they kept in registers? Of sums along rows of bf16: are
+// their products made in pairs?
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,6 +13,7 @@
 #include "codegen/lang/lower.h"
 #include "codegen/lang/parse.h"
 #include "codegen/tile/interpret_program.h"
+#include "tests/support/kernel_computes.h"
 
 namespace cubejit {
 namespace {
@@ -58,6 +61,54 @@ TEST(Reductions, GoOnWhereTheyAre) {
     std::size_t maps = 0;
     for (const Kernel& k : program.kernels) maps += std::holds_alternative<Map>(k) ? 1 : 0;
     EXPECT_EQ(maps, 1U) << value << ": what is there before";
+  }
+}
+
+int dotsOf(const TileProgram& program) {
+  int dots = 0;
+  for (const Kernel& k : program.kernels) {
+    const auto* map = std::get_if<Map>(&k);
+    if (map != nullptr && !map->f.steps.empty() && map->f.steps.front().op == ExpressionOp::kDot) ++dots;
+  }
+  return dots;
+}
+
+TEST(Reductions, RowsOfBf16AreMultipliedInPairs) {
+  struct Form {
+    const char* lines;
+    int dots;
+  };
+  const std::string sizes = "index i in 6\nindex k in 50\nindex l in 37\n";
+  const Form forms[] = {
+      {"input A bf16 [6, 50]\ninput b bf16 [50]\noutput Y f32 [6]\nY[i] = sum[k](A[i, k] * b[k])\n", 1},
+      {"input A bf16 [6, 53] strides [57, 1]\ninput B bf16 [6, 50]\noutput Y bf16 [6]\n"
+       "Y[i] = sum[k](A[i, k + 3] * B[i, k]) + 1\n",
+       1},
+      {"input A bf16 [6, 50]\noutput Y f32 [6]\nY[i] = sum[k](A[i, k] * A[i, k])\n", 1},
+      // In blocks; those of 8 and 2 are kernels of their own.
+      {"input A bf16 [6, 50]\ninput b bf16 [50]\noutput Y f32 [6]\nY[i] = 0\n"
+       "loop q in 50 by 8\n  Y[i] = Y[i] + sum[q](A[i, q] * b[q])\n",
+       2},
+      // A copy keeps its type.
+      {"input A bf16 [6, 50]\ninput B bf16 [50, 6]\noutput Y f32 [6]\nlet turned[i, k] = B[k, i]\n"
+       "Y[i] = sum[k](A[i, k] * turned[i, k])\n",
+       1},
+      // One is left; one has another type, or lies otherwise, or is no element.
+      {"input A bf16 [6, 37]\ninput b bf16 [37]\noutput Y f32 [6]\nY[i] = sum[l](A[i, l] * b[l])\n", 0},
+      {"input A bf16 [6, 50]\ninput b bf16 [50]\noutput Y f32 [6]\nY[i] = 0\n"
+       "loop q in 50 by 7\n  Y[i] = Y[i] + sum[q](A[i, q] * b[q])\n",
+       0},
+      {"input A bf16 [6, 50]\ninput b f16 [50]\noutput Y f32 [6]\nY[i] = sum[k](A[i, k] * b[k])\n", 0},
+      {"input A bf16 [6, 50]\ninput b bf16 [50] strides [0]\noutput Y f32 [6]\nY[i] = sum[k](A[i, k] * b[k])\n", 0},
+      {"input A bf16 [6, 50]\noutput Y f32 [6]\nY[i] = sum[k](A[i, k] * 2)\n", 0},
+      {"input A bf16 [6, 50]\ninput B bf16 [6, 50]\noutput Y f32 [6]\nY[i] = max[k](A[i, k] * B[i, k])\n", 0},
+      {"input A bf16 [6, 50]\ninput B bf16 [6, 50]\noutput Y f32 [6]\nY[i] = sum[k](A[i, k] + B[i, k])\n", 0},
+  };
+  for (const auto& [lines, dots] : forms) {
+    SCOPED_TRACE(lines);
+    EXPECT_EQ(dotsOf(programOf(sizes + lines, IsaLevel::kAvx512Bf16)), dots);
+    EXPECT_EQ(dotsOf(programOf(sizes + lines, IsaLevel::kAvx512)), 0);
+    computesWhatItSays(withHead(sizes + lines), {}, 1, kFar, true);
   }
 }
 

@@ -218,6 +218,7 @@ CASES = {
     "gemm_nt_few_rows": (lambda p, A, B: A @ B.T, GEMMS),
     "gemm_tall": (lambda p, A, B: A @ B, GEMMS),
     "gemm_tn": (lambda p, A, B: A.T @ B, GEMMS),
+    "gemm_tn_direct": (lambda p, A, B: A.T @ B, GEMMS),
     "gemm_tt": (lambda p, A, B: A.T @ B.T, GEMMS),
     "group_norm": (group_norm, GROUPS),
     "group_norm_backward": (group_norm_backward, GROUPS),

@@ -256,6 +256,13 @@ class VectorGenerator {
         push({.op = op, .dst = dst, .src1 = vec(), .src2 = dst});
         break;
       }
+      case VOp::kScale: {  // by 2^0 to 2^63
+        const std::int8_t dst = vec();
+        push({.op = VOp::kShiftRight, .dst = dst, .src1 = vec(), .imm = 26});
+        push({.op = VOp::kToFloat, .dst = dst, .src1 = dst});
+        push({.op = op, .dst = dst, .src1 = vec(), .src2 = dst});
+        break;
+      }
       case VOp::kRound: push({.op = op, .dst = vec(), .src1 = vec(), .imm = below(2)}); break;
       case VOp::kCompare: {  // all bits are a NaN
         const std::int8_t dst = vec();
