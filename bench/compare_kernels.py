@@ -28,7 +28,7 @@ FORMS = {"nn": "A B", "nt": "A B^T", "tn": "A^T B", "tt": "A^T B^T"}
 
 # Those that may be the fastest, of each form.
 KERNELS = {"nn": ["gemm_batched", "gemm_direct", "gemm_blocked", "gemm_tall", "gemm_few_columns"], "nt": ["gemm_nt", "gemm_nt_few_rows"],
-           "tn": ["gemm_tn", "gemm_tn_direct"], "tt": ["gemm_tt"]}
+           "tn": ["gemm_tn", "gemm_tn_direct"], "tt": ["gemm_tt", "gemm_tt_direct"]}
 KERNELS_OF_BATCHES = ["gemm_batched", "gemm_direct"]
 
 # batch, M, N, K

@@ -220,6 +220,7 @@ CASES = {
     "gemm_tn": (lambda p, A, B: A.T @ B, GEMMS),
     "gemm_tn_direct": (lambda p, A, B: A.T @ B, GEMMS),
     "gemm_tt": (lambda p, A, B: A.T @ B.T, GEMMS),
+    "gemm_tt_direct": (lambda p, A, B: A.T @ B.T, GEMMS),
     "group_norm": (group_norm, GROUPS),
     "group_norm_backward": (group_norm_backward, GROUPS),
     "instance_norm": (instance_norm, IMAGES),
