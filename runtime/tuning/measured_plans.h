@@ -35,6 +35,7 @@ double flopsPerCycle(const Machine& machine);
 
 /// Runs `chosen` and those `candidates` (cheapest first) that stand for all others: the cheapest, and of each value of each decision the
 /// cheapest legal plan that has it. They take turns; one that falls behind is not run again, and the fastest run of each counts.
+/// At last the fastest takes turns with the choice alone.
 MeasuredPlans measurePlans(const Options& options, const Machine& machine, const Problem& problem,
                            const TilingPlan& chosen, const std::vector<PlanCandidate>& candidates);
 
