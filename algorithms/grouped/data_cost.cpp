@@ -49,6 +49,16 @@ double sharedByCacheBlocks(const GroupedShape& s, const GroupedDataPlan& plan) {
   return static_cast<double>((v.kernel.h - 1) * v.dilation.h) / static_cast<double>(plan.cache.h);
 }
 
+// Calls of a block of channels, whose columns are innermost: a kernel goes down one by itself, but for its edges. Blocks that do not begin at the
+// same place modulo the stride take turns with others, and each is a call.
+double columnCalls(const GroupedShape& s, const GroupedDataPlan& plan, double rows, double runs) {
+  const ConvView& v = s.view;
+  const std::int64_t stride = v.oneAxis ? v.stride.w : v.stride.h, each = v.oneAxis ? plan.registerW : plan.registerH;
+  if (v.bigIsX && each % stride != 0) return rows * runs;
+  const double planes = static_cast<double>(v.batch * s.result.extent.d);
+  return std::min(planes * (v.oneAxis ? 4.0 : runs * 3.0), rows * runs);
+}
+
 }  // namespace
 
 PlanCost groupedDataCost(const Problem& problem, const GroupedDataPlan& plan, const Machine& m) {
@@ -80,8 +90,7 @@ PlanCost groupedDataCost(const Problem& problem, const GroupedDataPlan& plan, co
   const bool tail = v.groups % s.perBlock != 0;
   const bool columns = plan.order == IterateOrder::kChannelsOuter && !plan.packA && !bufferC;
   const double calls =
-      columns ? (v.oneAxis ? 4.0 : std::min(runs * 3.0, rows * runs) * static_cast<double>(s.result.extent.d)) *
-                    images * blocks
+      columns ? columnCalls(s, plan, rows, runs) * blocks
               : rows * runs * static_cast<double>(std::min(plan.groupParts, s.blocks)) * (tail ? 2.0 : 1.0);
   cost.callCycles = calls * kCallCycles +
                     rows * runs * blocks *

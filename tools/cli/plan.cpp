@@ -175,6 +175,7 @@ Json jsonOf(const std::vector<TensorCopy>& copies) {
 }
 
 Json jsonOf(const MeasuredPlan& took) {
+  if (took.multiplying <= 0) return {{"cycles", took.cycles}};
   return {{"cycles", took.cycles},
           {"multiplying", took.multiplying},
           {"moving", took.moving},

@@ -34,6 +34,27 @@ TEST(DataReduced, SumsThatDoNotFitL2AreReadFromAfar) {
   EXPECT_GT(inputChannelCost(p, plan, machine).memoryCycles, 1.2 * near);
 }
 
+// The same lanes: lines of the next planes are waited for where dY comes from memory, unless they are copied.
+TEST(DataReduced, LinesOfFarVolumesAreWaitedFor) {
+  Problem p = inLayout(Layout::kNdhwc, problemOf(1, 1, 32, {16, 64, 64}, {3, 3, 3}, {1, 1, 1}));
+  const auto waits = [&](bool packA) {
+    DirectDataPlan plan;
+    plan.vectorize = DataVectors::kInputChannels;
+    plan.bufferC = true;
+    plan.packA = packA;
+    plan.registerW = plan.cache.h = plan.cache.d = 8;
+    const auto cycles = [&](std::int64_t l3) {
+      return inputChannelCost(p, plan, hostMachine(avx512Isa(), 2, 32768, 1 << 20, l3)).computeCycles;
+    };
+    return cycles(8 << 20) - cycles(64 << 20);
+  };
+  const double lines = 32.0 * 4 * 16 * 64 * 64 / 64;
+  EXPECT_GT(waits(false), 9 * lines);
+  EXPECT_EQ(waits(true), 0);
+  p.kernel.d = 1, p.padBefore.d = p.padAfter.d = 0;
+  EXPECT_EQ(waits(false), 0) << "rows alone";
+}
+
 // Cache blocks of a power of two of boxes leave some cores with one more than others: some are equal shares.
 TEST(DataCandidates, SomeSlabsAreEqualSharesOfTheCores) {
   constexpr std::int64_t kPixels = 4 * 14 * 14, kCores = 3;

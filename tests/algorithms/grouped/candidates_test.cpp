@@ -29,6 +29,23 @@ TEST(GroupedCandidates, ApplyToSmallGroupsOnly) {
   EXPECT_TRUE(groupedDataCandidates(grouped(1, 4, 4, Layout::kNdhwc), m).empty());
 }
 
+// Columns innermost: a kernel goes from a block of rows to the next where both begin at the same place modulo the stride of dx.
+TEST(GroupedCandidates, RowsBetweenStridesAreCalls) {
+  const Machine m = hostOf(IsaLevel::kAvx512);
+  const auto callCycles = [&](std::int64_t stride, std::int64_t rows) {
+    GroupedDataPlan plan;
+    plan.order = IterateOrder::kChannelsOuter;
+    plan.registerH = rows;
+    plan.registerW = 8;
+    plan.registerTaps = 4;
+    const Problem p = planeProblem(1, 16, 16, {1, 64, 64}, {1, 4, 4}, {0, 1, 1}, {1, stride, stride});
+    return groupedDataCost(inLayout(Layout::kNdhwc, ofGroups(16, p)), plan, m).callCycles;
+  };
+  EXPECT_LT(callCycles(2, 2), 0.6 * callCycles(2, 1));
+  EXPECT_LT(callCycles(2, 2), 0.6 * callCycles(2, 3));
+  EXPECT_GT(callCycles(1, 2), 0.5 * callCycles(1, 1));
+}
+
 TEST(GroupedCandidates, WinForDepthwiseAndFewChannelsAGroup) {
   for (const IsaLevel level : {IsaLevel::kAvx2, IsaLevel::kAvx512}) {
     for (const auto& [in, out] : {std::pair<int, int>{1, 1}, {2, 2}, {4, 4}, {1, 2}}) {

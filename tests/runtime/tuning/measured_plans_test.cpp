@@ -48,6 +48,9 @@ TEST(MeasuredPlans, ACandidateIsRunForEachValueOfEachDecision) {
     }
     legal.merge(decisionsOf(candidate.plan));
     if (!measured.candidates[i]) continue;
+    EXPECT_EQ(measured.candidates[i]->multiplying > 0,
+              i == *measured.fastest() || planIdentity(candidate.plan) == planIdentity(report->plan))
+        << "clocks of calls decide no race";
     ++count;
     run.merge(decisionsOf(candidate.plan));
   }
