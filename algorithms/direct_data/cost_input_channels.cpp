@@ -66,7 +66,7 @@ PlanCost inputChannelCost(const Problem& problem, const DirectDataPlan& plan, co
   const double operandBytes = static_cast<double>(operand.bytes),
                reread = overlap(v, plan.cache.h, 1) * overlap(v, plan.cache.d, 0);
   // Asking ahead hides lines of the next rows, not those of the next planes (Zen 5, 3x3x3 layers of 1 to 4 channels to 16 to 64: dY of 17 to 75 MB takes
-  // 9 to 25 cycles a line more than dY of 2 to 5 MB, which is predicted within a tenth).
+  // 9 to 25 cycles a line more than dY of 2 to 5 MB, which is mostly predicted within a tenth).
   if (!plan.packA && farVolume(v, operand, m))
     cost.computeCycles += operandBytes / 64.0 * overlap(v, plan.cache.d, 0) * kFarLineCycles;
   cost.memoryCycles =
