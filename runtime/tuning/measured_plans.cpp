@@ -56,8 +56,8 @@ std::vector<std::size_t> representatives(const std::vector<PlanCandidate>& candi
 
 MeasuredPlan inCycles(const TimedPlan& plan, double gigahertz) {
   const TimeParts& parts = plan.parts;
-  return {plan.ns * gigahertz, parts.multiplying * gigahertz, parts.moving * gigahertz, parts.walking * gigahertz,
-          parts.waiting * gigahertz};
+  const double cycles = plan.ns * gigahertz, share = parts.wall > 0 ? cycles / parts.wall : 0;
+  return {cycles, parts.multiplying * share, parts.moving * share, parts.walking * share, parts.waiting * share};
 }
 
 // Where the time goes, of the fastest of some runs.

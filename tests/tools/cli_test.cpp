@@ -287,13 +287,13 @@ TEST_F(Cli, ExplainedPlansAreRunBesideTheirCosts) {
     for (const Json& candidate : line.at("candidates")) {
       if (!candidate.contains("measured")) continue;
       ++measured;
-      const Json& took = candidate.at("measured");
-      double parts = 0;
-      for (const char* part : {"multiplying", "moving", "walking", "waiting"}) parts += took.at(part).get<double>();
-      EXPECT_GT(took.at("cycles").get<double>(), 0);
-      EXPECT_NEAR(parts / took.at("cycles").get<double>(), 2.0, 0.1) << took;  // of two threads
+      EXPECT_GT(candidate.at("measured").at("cycles").get<double>(), 0);
     }
     EXPECT_GE(measured, 3U);
+    const Json& took = line.at("measured");
+    double parts = 0;
+    for (const char* part : {"multiplying", "moving", "walking", "waiting"}) parts += took.at(part).get<double>();
+    EXPECT_NEAR(parts / took.at("cycles").get<double>(), 2.0, 0.1) << took;  // of two threads
     EXPECT_TRUE(line.at("candidates").front().contains("measured"));
   }
   const std::string text = run(problem).out;
