@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "cubejit/cubejit.hpp"
+#include "runtime/tuning/json_record.h"
 
 namespace cubejit {
 namespace {
