@@ -111,9 +111,9 @@ def depthwise(k, type=("f32", "bf16", "f16"), N=2, H=12, W=14, C=48, channels=(1
 
 
 @cubejit.define
-def transpose(k, type=("f32", "bf16", "f16"), M=96, N=128, tile=(32, 16, 64)):
+def transpose(k, type=("f32", "bf16", "f16"), M=96, N=128, rows=(32, 16, 64, 128, 256), columns=(32, 16, 64)):
     X, Y = k.input("X", type, M, N), k.output("Y", type, N, M)
-    with k.parallel("i", M, by=tile) as i, k.parallel("j", N, by=tile) as j:
+    with k.parallel("i", M, by=rows) as i, k.parallel("j", N, by=columns) as j:
         Y[j, i] = X[i, j]
 
 
@@ -155,7 +155,7 @@ class SameAsTheTexts(unittest.TestCase):
     def test_programs(self):
         for defined, sizes in ((gemm, {"M": 33, "N": 90, "K": 50, "mr": 5}), (softmax, {"M": 13}), (attention, {"T": 20, "columns": 8}),
                                (causal_attention, {"T": 20, "keys": 8}), (argmax, {"N": 77}),
-                               (pooling, {"H": 9, "channels": 8}), (depthwise, {"W": 9}), (transpose, {"tile": 16}), (batch_norm, {"P": 8}),
+                               (pooling, {"H": 9, "channels": 8}), (depthwise, {"W": 9}), (transpose, {"rows": 16}), (batch_norm, {"P": 8}),
                                (total, {"N": 100})):
             for parameters in ({}, sizes):
                 with self.subTest(kernel=defined.name, parameters=parameters):

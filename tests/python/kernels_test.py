@@ -443,9 +443,9 @@ class Kernels(unittest.TestCase):
             self.assertEqual(cubejit.jit(KERNELS / "softmax.tile")(torch.zeros(0, 5)).shape, (0, 5))
         with self.assertRaisesRegex(cubejit.InvalidProblem, "^line 13, column 27: argmax over j, which has no numbers; type is f32, M is 3, N is 0, rows is 4$"):
             cubejit.jit(KERNELS / "argmax.tile")(nothing)
-        with self.assertRaisesRegex(cubejit.InvalidProblem, "expected a tile's size, 1 to 2\\^31, got 0; .*, tile is 0"):
-            text = (KERNELS / "transpose.tile").read_text(encoding="utf-8").replace("parameter tile in ", "parameter tile in 0 ")
-            cubejit.Kernel(text, tile=0)
+        with self.assertRaisesRegex(cubejit.InvalidProblem, "expected a tile's size, 1 to 2\\^31, got 0; .*, rows is 0, columns is 32"):
+            text = (KERNELS / "transpose.tile").read_text(encoding="utf-8").replace("parameter rows in ", "parameter rows in 0 ")
+            cubejit.Kernel(text, rows=0)
 
     @unittest.skipIf(torch is None, "PyTorch is not installed")
     def test_integers_of_pytorch(self):
