@@ -35,25 +35,16 @@ bool countsMembers(const Subscript& s, int index, std::int64_t members) {
   return first && contains(s.terms, Subscript::Term{index, 1});
 }
 
-// Two factors, elements both, of a sum of their products; none if it is another sum.
-std::optional<std::array<const Access*, 2>> factorsOf(const Expr& sum) {
-  const Expr& inner = sum.of.front();
-  const auto* op = std::get_if<Apply>(&inner.what);
-  if (std::get<Reduction>(sum.what).combine != Combine::kSum || op == nullptr || op->operation != operationNamed("mul"))
-    return std::nullopt;
-  const std::array factors{std::get_if<Access>(&inner.of[0].what), std::get_if<Access>(&inner.of[1].what)};
+// Two factors, elements both; none if it is another expression.
+std::optional<std::array<const Access*, 2>> factorsOf(const Expr& product) {
+  const auto* op = std::get_if<Apply>(&product.what);
+  if (op == nullptr || op->operation != operationNamed("mul")) return std::nullopt;
+  const std::array factors{std::get_if<Access>(&product.of[0].what), std::get_if<Access>(&product.of[1].what)};
   return factors[0] == nullptr || factors[1] == nullptr ? std::nullopt : std::optional(factors);
 }
-
-// Whether a sum of products goes along two rows of bf16, whose numbers are multiplied two and two as they lie.
-bool goesAlongPairs(const Source& k, const Expr& sum, const std::array<const Access*, 2>& factors, const HostIsa& isa) {
-  return isa.bf16Dot && std::ranges::any_of(std::get<Reduction>(sum.what).over, [&](int along) {
-           const Index& i = k.indices[static_cast<std::size_t>(along)];
-           return i.extent % 2 == 0 && (i.loop == Index::Loop::kNone || i.tile % 2 == 0) &&
-                  std::ranges::all_of(factors, [&](const Access* factor) {
-                    return tensorOf(k, *factor).element == Element::kBf16 && placeOf(k, *factor).contiguous(along);
-                  });
-         });
+// The same of a sum of their products.
+std::optional<std::array<const Access*, 2>> factorsOfSum(const Expr& sum) {
+  return std::get<Reduction>(sum.what).combine == Combine::kSum ? factorsOf(sum.of.front()) : std::nullopt;
 }
 
 // What reads and writes each tensor.
@@ -90,7 +81,9 @@ class Uses {
       of(dot->other).other = true;
       return;
     }
-    if (const auto rows = reduces ? factorsOf(e) : std::nullopt; rows && goesAlongPairs(k_, e, *rows, isa_)) {
+    const auto alongPairs = [&](int along) { return isAlongPairs(k_, e.of.front(), along, isa_); };
+    if (const auto rows = reduces ? factorsOfSum(e) : std::nullopt;
+        rows && std::ranges::any_of(std::get<Reduction>(e.what).over, alongPairs)) {
       for (const Access* row : *rows) of(*row).other = true;
       return;
     }
@@ -100,7 +93,7 @@ class Uses {
   }
 
   void factors(const Expr& sum, int vector) {
-    const auto both = factorsOf(sum);
+    const auto both = factorsOfSum(sum);
     if (!both || vector < 0) return;
     for (const Access* factor : *both) {
       const Place place = placeOf(k_, *factor);
@@ -196,7 +189,7 @@ std::optional<DotSum> quadSumOf(const Source& k, const Reduction& how, const Acc
 }  // namespace
 
 std::optional<DotSum> dotSumOf(const Source& k, const Expr& sum, int vector, const HostIsa& isa) {
-  const auto factors = factorsOf(sum);
+  const auto factors = factorsOfSum(sum);
   const auto& how = std::get<Reduction>(sum.what);
   if (!factors || vector < 0 || contains(how.over, vector)) return std::nullopt;
   for (const std::size_t first : {std::size_t{0}, std::size_t{1}}) {
@@ -212,8 +205,20 @@ std::optional<DotSum> dotSumOf(const Source& k, const Expr& sum, int vector, con
   return std::nullopt;
 }
 
+bool isAlongPairs(const Source& k, const Expr& product, int along, const HostIsa& isa) {
+  const auto factors = factorsOf(product);
+  if (!factors || !isa.bf16Dot) return false;
+  for (int i = along; i >= 0; i = k.indices[static_cast<std::size_t>(i)].tileOf) {
+    const Index& index = k.indices[static_cast<std::size_t>(i)];
+    if (index.extent % 2 != 0 || (index.loop != Index::Loop::kNone && index.tile % 2 != 0)) return false;
+  }
+  return std::ranges::all_of(*factors, [&](const Access* factor) {
+    return tensorOf(k, *factor).element == Element::kBf16 && placeOf(k, *factor).contiguous(along);
+  });
+}
+
 bool isIntegerSum(const Source& k, const Expr& sum) {
-  const auto factors = factorsOf(sum);
+  const auto factors = factorsOfSum(sum);
   return factors && tensorOf(k, *(*factors)[0]).element == Element::kI8 &&
          tensorOf(k, *(*factors)[1]).element == Element::kI8;
 }

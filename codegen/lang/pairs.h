@@ -24,6 +24,9 @@ struct DotSum {
 /// which one is the same along the vector. Pairs of `vectors` need not be packed: they can be formed on the way.
 std::optional<DotSum> dotSumOf(const Source& kernel, const Expr& sum, int vector, const HostIsa& isa);
 
+/// Whether it is a product of two rows of bf16 along that index, whose numbers dot products take two and two as they lie: none has no partner.
+bool isAlongPairs(const Source& kernel, const Expr& product, int along, const HostIsa& isa);
+
 /// Whether a sum is one of products of two elements of i8, which is exact.
 bool isIntegerSum(const Source& kernel, const Expr& sum);
 

@@ -8,6 +8,7 @@
 #include <functional>
 #include <utility>
 
+#include "codegen/lang/pairs.h"
 #include "codegen/vectorize.h"
 
 namespace cubejit::lang {
@@ -232,6 +233,15 @@ Statements::Operands Statements::operandsOf(const Expr& value, int vector) const
   return operands;
 }
 
+void Statements::Operands::takePairs() {
+  const auto [x, y, none] = f.steps.front().operands;
+  f = {};
+  f.then(ExpressionOp::kDot, x, y, ExpressionValue::constant(0));
+  for (std::optional<Place>* place : {&v, &d}) {
+    if (*place) (*place)->element = Element::kF32;
+  }
+}
+
 void Statements::Operands::describe(Map& m, int rows, int columns) const {
   m.zeros = !v;
   m.f = f;
@@ -408,33 +418,13 @@ void Statements::reduce(const Access& target, const Expr& reduction) {
        ", which no instruction makes");
 }
 
-bool Statements::asPairs(Operands& operands, int over) const {
-  Expression& f = operands.f;
-  if (!isa_.bf16Dot || f.steps.size() != 1 || f.steps.front().op != ExpressionOp::kMul) return false;
-  const auto lies = [&](const std::optional<Place>& place) {
-    return !place || (place->element == Element::kBf16 && place->contiguous(over));
-  };
-  const auto [x, y, unused] = f.steps.front().operands;
-  const auto reads = [](const ExpressionValue& value) {
-    return value == ExpressionValue::element() || value == ExpressionValue::d();
-  };
-  const std::vector<Sizes> variants = nest_.variants({over});
-  const auto even = [&](const Sizes& sizes) { return sizes(over) % 2 == 0; };
-  if (!reads(x) || !reads(y) || !lies(operands.v) || !lies(operands.d) || !std::ranges::all_of(variants, even))
-    return false;
-  f = {};
-  f.then(ExpressionOp::kDot, x, y, ExpressionValue::constant(0));
-  for (std::optional<Place>* place : {&operands.v, &operands.d}) {
-    if (*place) (*place)->element = Element::kF32;
-  }
-  return true;
-}
-
 void Statements::acrossLanes(const Access& target, const Expr& given, Combine how, int over) {
   Expr inner = given;
   storeUnlessAlong(inner, over);
   Operands operands = operandsOf(inner, over);
-  const std::int64_t members = how == Combine::kSum && asPairs(operands, over) ? 2 : 1;
+  const bool pairs = how == Combine::kSum && isAlongPairs(nest_.source(), inner, over, isa_);
+  const std::int64_t members = pairs ? 2 : 1;
+  if (pairs) operands.takePairs();
   const Place to = nest_.placeOf(target);
   const std::vector<int> indices = indicesOf(target);
   const int rows = contiguousIndex(target);

@@ -48,6 +48,8 @@ class Statements {
   struct Operands {
     std::optional<Place> v{}, d{}, b{};
     Expression f{};
+    /// Of a product (isAlongPairs()): words of pairs become what is read, and their dot product what is made of them.
+    void takePairs();
     /// Sets what a Map says of them, whose rows go along an index (-1: there is one), and whose columns along another.
     void describe(Map& m, int rows, int columns) const;
   };
@@ -58,8 +60,6 @@ class Statements {
   /// For all numbers of the target's indices.
   void map(const Place& to, const std::vector<int>& indices, const Operands& operands, int vector);
   void reduce(const Access& target, const Expr& reduction);
-  /// Makes dot products of pairs of what multiplies bf16 that lies along an index, where the ISA has them and no number is without a partner.
-  bool asPairs(Operands& operands, int over) const;
   void acrossLanes(const Access& target, const Expr& inner, Combine how, int over);
   /// False if it has no reduction that a Contract makes.
   bool contract(const Access& target, Expr value);

@@ -34,7 +34,6 @@ struct TimedPlan {
   std::optional<std::size_t> candidate;  // its place among them
   std::shared_ptr<const Executable> executable;
   double ns = std::numeric_limits<double>::infinity();  // of the fastest run
-  TimeParts parts{};
   bool behind = false;
 };
 
@@ -54,9 +53,9 @@ std::vector<std::size_t> representatives(const std::vector<PlanCandidate>& candi
   return out;
 }
 
-MeasuredPlan inCycles(const TimedPlan& plan, double gigahertz) {
-  const TimeParts& parts = plan.parts;
-  const double cycles = plan.ns * gigahertz, share = parts.wall > 0 ? cycles / parts.wall : 0;
+// The parts of a run, as shares of so many cycles.
+MeasuredPlan inCycles(double cycles, const TimeParts& parts) {
+  const double share = parts.wall > 0 ? cycles / parts.wall : 0;
   return {cycles, parts.multiplying * share, parts.moving * share, parts.walking * share, parts.waiting * share};
 }
 
@@ -134,7 +133,7 @@ MeasuredPlans measurePlans(const Options& options, const Machine& machine, const
   }
   double spent = 0;
   // Each plan that is not behind, once.
-  const auto takeTurns = [&](bool counts) -> std::optional<Error> {
+  const auto takeTurns = [&](bool counts) -> Status {
     for (TimedPlan& plan : plans) {
       if (plan.executable == nullptr || plan.behind) continue;
       const auto ns = (*workload)->run(*plan.executable);
@@ -143,13 +142,13 @@ MeasuredPlans measurePlans(const Options& options, const Machine& machine, const
       plan.ns = std::min(plan.ns, static_cast<double>(*ns));
       spent += static_cast<double>(*ns) * 1e-9;
     }
-    return std::nullopt;
+    return Unit{};
   };
   const auto fastest = [&] {
     return std::min_element(plans.begin(), plans.end(), [](const auto& x, const auto& y) { return x.ns < y.ns; });
   };
   for (int round = 0; round <= kMostTimedRounds && (round <= 2 || spent < kTimedSeconds); ++round) {
-    if (const auto error = takeTurns(round > 0)) return stopped(*error);  // the first is for warming up
+    if (const Status ran = takeTurns(round > 0); !ran.ok()) return stopped(ran.error());  // the first is for warming up
     const double most = fastest()->ns * mostBehind(round);
     for (std::size_t i = 1; i < plans.size() && round > 0; ++i) plans[i].behind = plans[i].ns > most;
   }
@@ -157,22 +156,24 @@ MeasuredPlans measurePlans(const Options& options, const Machine& machine, const
     for (auto plan = plans.begin() + 1; plan != plans.end(); ++plan) plan->behind = plan != first;
     spent = 0;
     for (int round = 0; round < kMostFinalRounds && (round < kFewestFinalRounds || spent < kFinalSeconds); ++round) {
-      if (const auto error = takeTurns(true)) return stopped(*error);
+      if (const Status ran = takeTurns(true); !ran.ok()) return stopped(ran.error());
     }
   }
   pinned.timeKernels = true;
   Session clocked(pinned);
-  for (TimedPlan* plan : {&plans.front(), &*fastest()}) {
-    if (plan->executable == nullptr) continue;
-    auto parts = partsOfRuns(clocked, **workload, CompileRequest{problem, pass, {plan->plan}}, machine.cores);
-    if (!parts.ok()) return stopped(parts.error());
-    plan->parts = *std::move(parts);
-  }
-  for (const TimedPlan& plan : plans) {
+  const auto best = fastest();
+  for (TimedPlan& plan : plans) {
     if (plan.executable == nullptr) continue;
-    const MeasuredPlan took = inCycles(plan, out.gigahertz);
+    const bool chosenOne = &plan == &plans.front();
+    TimeParts parts;
+    if (chosenOne || &plan == &*best) {
+      auto ran = partsOfRuns(clocked, **workload, CompileRequest{problem, pass, {plan.plan}}, machine.cores);
+      if (!ran.ok()) return stopped(ran.error());
+      parts = *std::move(ran);
+    }
+    const MeasuredPlan took = inCycles(plan.ns * out.gigahertz, parts);
     if (plan.candidate) out.candidates[*plan.candidate] = took;
-    if (&plan == &plans.front()) out.chosen = took;
+    if (chosenOne) out.chosen = took;
   }
   return out;
 }

@@ -14,8 +14,8 @@ namespace cubejit {
 /// The time of one run, in cycles of a core.
 struct MeasuredPlan {
   double cycles = 0;  ///< of the run, as PlanCandidate::predictedCycles
-  /// Of all threads together, as the costs of a candidate: shares of a run with clocks around every call, which short calls feel. 0 but for the choice
-  /// and the fastest.
+  /// What `cycles` of all threads together were spent on, as the costs of a candidate. Another run tells the shares, in which a clock is read before
+  /// and after every call; that makes short calls take longer. Zero for all plans but the choice and the fastest.
   double multiplying = 0, moving = 0, walking = 0, waiting = 0;
 };
 

@@ -89,6 +89,13 @@ TEST(Reductions, RowsOfBf16AreMultipliedInPairs) {
       {"input A bf16 [6, 50]\ninput b bf16 [50]\noutput Y f32 [6]\nY[i] = 0\n"
        "loop q in 50 by 8\n  Y[i] = Y[i] + sum[q](A[i, q] * b[q])\n",
        2},
+      // In blocks of blocks, of which all are even, or the last is not.
+      {"input A bf16 [6, 50]\ninput b bf16 [50]\noutput Y f32 [6]\nY[i] = 0\n"
+       "loop J in 50 by 8\n  loop j in J by 4\n    Y[i] = Y[i] + sum[j](A[i, j] * b[j])\n",
+       2},
+      {"input A bf16 [6, 37]\ninput b bf16 [37]\noutput Y f32 [6]\nY[i] = 0\n"
+       "loop J in 37 by 8\n  loop j in J by 4\n    Y[i] = Y[i] + sum[j](A[i, j] * b[j])\n",
+       0},
       // A copy keeps its type.
       {"input A bf16 [6, 50]\ninput B bf16 [50, 6]\noutput Y f32 [6]\nlet turned[i, k] = B[k, i]\n"
        "Y[i] = sum[k](A[i, k] * turned[i, k])\n",
