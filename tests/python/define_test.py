@@ -30,7 +30,7 @@ def gemm(k, type=("f32", "bf16", "f16"), M=96, N=128, K=64, mr=(4, 1, 2, 3, 5, 6
 
 
 @cubejit.define
-def softmax(k, type=("f32", "bf16", "f16"), M=64, N=200, rows=(4, 1, 2, 8)):
+def softmax(k, type=("f32", "bf16", "f16"), M=64, N=200, rows=(16, 1, 2, 4, 8, 32, 64, 128)):
     X, Y = k.input("X", type, M, N), k.output("Y", type, M, N)
     j = k.index("j", N)
     with k.parallel("i", M, by=rows) as i:
@@ -41,7 +41,8 @@ def softmax(k, type=("f32", "bf16", "f16"), M=64, N=200, rows=(4, 1, 2, 8)):
 
 
 @cubejit.define
-def attention(k, type=("f32", "bf16", "f16"), H=2, T=96, D=64, rows=(4, 1, 2), keys=(16, 8, 32), columns=(16, 8, 32, 64)):
+def attention(k, type=("f32", "bf16", "f16"), H=2, T=96, D=64, rows=(4, 1, 2, 6, 8, 12), keys=(16, 8, 32), columns=(16, 8, 32, 64)):
+    k.require(rows * columns <= 448)
     Q, K, V = (k.input(name, type, H, T, D) for name in "QKV")
     Y = k.output("Y", type, H, T, D)
     d, u = k.index("d", D), k.index("u", T)
@@ -60,7 +61,8 @@ def attention(k, type=("f32", "bf16", "f16"), H=2, T=96, D=64, rows=(4, 1, 2), k
 
 
 @cubejit.define
-def causal_attention(k, type=("f32", "bf16", "f16"), H=2, T=96, D=64, rows=(4, 1, 2), keys=(16, 8, 32), columns=(16, 8, 32, 64)):
+def causal_attention(k, type=("f32", "bf16", "f16"), H=2, T=96, D=64, rows=(4, 1, 2, 6, 8, 12), keys=(16, 8, 32), columns=(16, 8, 32, 64)):
+    k.require(rows * columns <= 448)
     Q, K, V = (k.input(name, type, H, T, D) for name in "QKV")
     Y = k.output("Y", type, H, T, D)
     d, u = k.index("d", D), k.index("u", T)
@@ -80,7 +82,7 @@ def causal_attention(k, type=("f32", "bf16", "f16"), H=2, T=96, D=64, rows=(4, 1
 
 
 @cubejit.define
-def argmax(k, type=("f32", "bf16", "f16"), M=64, N=200, rows=(4, 1, 2, 8)):
+def argmax(k, type=("f32", "bf16", "f16"), M=64, N=200, rows=(16, 1, 2, 4, 8, 32, 64, 128)):
     X, Y = k.input("X", type, M, N), k.output("Y", "i32", M)
     j = k.index("j", N)
     with k.parallel("i", M, by=rows) as i:

@@ -402,8 +402,8 @@ class Kernels(unittest.TestCase):
                         for parameters in (settings[0], settings[-1]):
                             self.check(name, {**parameters, **tile})
                         ran += 1
-                    except cubejit.Error as error:  # tiles that another CPU's registers hold
-                        if error.code != "limit_exceeded":
+                    except cubejit.Error as error:  # values that its text says do not fit together; tiles that another CPU's registers hold
+                        if error.code != "limit_exceeded" and ": requires " not in str(error):
                             raise
             self.assertGreater(ran, 0, name)
 
@@ -441,7 +441,7 @@ class Kernels(unittest.TestCase):
         self.assertEqual(cubejit.jit(KERNELS / "total.tile")(nothing), 0)
         if torch:  # whose tensors without elements have no address
             self.assertEqual(cubejit.jit(KERNELS / "softmax.tile")(torch.zeros(0, 5)).shape, (0, 5))
-        with self.assertRaisesRegex(cubejit.InvalidProblem, "^line 13, column 27: argmax over j, which has no numbers; type is f32, M is 3, N is 0, rows is 4$"):
+        with self.assertRaisesRegex(cubejit.InvalidProblem, "^line 13, column 27: argmax over j, which has no numbers; type is f32, M is 3, N is 0, rows is 16$"):
             cubejit.jit(KERNELS / "argmax.tile")(nothing)
         with self.assertRaisesRegex(cubejit.InvalidProblem, "expected a tile's size, 1 to 2\\^31, got 0; .*, rows is 0, columns is 32"):
             text = (KERNELS / "transpose.tile").read_text(encoding="utf-8").replace("parameter rows in ", "parameter rows in 0 ")

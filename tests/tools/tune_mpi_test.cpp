@@ -64,7 +64,7 @@ TEST_F(TuneRanks, WaitAsleep) {
   std::ofstream(folder_.file("timed.sh")) << "#!/bin/sh\n\"$@\"\ntimes >times.$OMPI_COMM_WORLD_RANK\n";
   const std::string tune = std::string(CUBEJIT_CLI) +
                            " tune --mpi --input 4,32,28,28 --weight 32,32,3,3 --padding 1 "
-                           "--passes dx --budget 4s --trials 100000 --progress none";
+                           "--passes dx --budget 6s --trials 100000 --progress none";
   ASSERT_EQ(std::system((mpirun("-n 2") + "sh timed.sh " + tune + " >out.txt 2>err.txt </dev/null").c_str()), 0)
       << slurp(folder_.file("err.txt"));
   const auto seconds = [&](int rank) {  // of its children, user and system: the second line, "0m1.2s 0m0.1s"
@@ -77,8 +77,8 @@ TEST_F(TuneRanks, WaitAsleep) {
     EXPECT_EQ(std::sscanf(text.c_str(), "%dm%lfs %dm%lfs", &minutes[0], &left[0], &minutes[1], &left[1]), 4) << text;
     return 60 * (minutes[0] + minutes[1]) + left[0] + left[1];
   };
-  EXPECT_LT(std::min(seconds(0), seconds(1)), 2);
-  EXPECT_GT(std::max(seconds(0), seconds(1)), 2);
+  // What both need to start, and what the machine's other work leaves of the budget, must not decide: rank beside rank.
+  EXPECT_LT(2 * std::min(seconds(0), seconds(1)), std::max(seconds(0), seconds(1)));
 }
 
 }  // namespace
