@@ -24,7 +24,8 @@ struct DotSum {
 /// which one is the same along the vector. Pairs of `vectors` need not be packed: they can be formed on the way.
 std::optional<DotSum> dotSumOf(const Source& kernel, const Expr& sum, int vector, const HostIsa& isa);
 
-/// Whether it is a product of two rows of bf16 along that index, whose numbers dot products take two and two as they lie: none has no partner.
+/// Whether a dot product can take the factors of this product two and two as they lie in memory: both are elements of bf16, contiguous along that
+/// index, and each tile of the index has an even number of them, so that the last one has a partner, too.
 bool isAlongPairs(const Source& kernel, const Expr& product, int along, const HostIsa& isa);
 
 /// Whether a sum is one of products of two elements of i8, which is exact.

@@ -48,7 +48,8 @@ class Statements {
   struct Operands {
     std::optional<Place> v{}, d{}, b{};
     Expression f{};
-    /// Of a product (isAlongPairs()): words of pairs become what is read, and their dot product what is made of them.
+    /// For a product that isAlongPairs() accepts: from now on two neighbouring bf16 are read as one word of 32 bits, and the two words of a step are
+    /// multiplied with one dot product of pairs. There are half as many steps, which the caller must count.
     void takePairs();
     /// Sets what a Map says of them, whose rows go along an index (-1: there is one), and whose columns along another.
     void describe(Map& m, int rows, int columns) const;
